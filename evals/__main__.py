@@ -166,6 +166,18 @@ def _talks(path: Path) -> int:
     return 0
 
 
+def _reading(asked: argparse.Namespace) -> int:
+    from evals.reading import as_json, as_table, load, measure
+    from everyword.models.reader.reader import Reader
+
+    reader = Reader.in_folder(asked.model) if asked.model else Reader.default()
+    found = measure(load(asked.data, split=asked.split), reader)
+    if asked.json is not None:
+        asked.json.write_text(as_json(found), encoding="utf-8")
+    say(as_table(found))
+    return 0
+
+
 def _all(asked: argparse.Namespace) -> int:
     from evals.everything import PEER_MINUTES, run_everything
 
@@ -259,6 +271,13 @@ def _parser() -> argparse.ArgumentParser:
     graph.add_argument("--llm", help="an LLM that looks at the concepts too, as Memory.open takes it: openai:MODEL@URL")
     graph.add_argument("--json", type=Path, help="keep the rows here")
     graph.add_argument("--talk", type=Path, help="instead, what becomes of the conversations in this file of LoCoMo's")
+
+    reading = commands.add_parser("reading", help="compare what the reader finds with labelled conversations")
+    reading.set_defaults(do=_reading)
+    reading.add_argument("--data", type=Path, nargs="+", required=True, help="conversations, one a line (JSONL)")
+    reading.add_argument("--split", choices=["train", "choose", "held"], help="only the conversations kept for this")
+    reading.add_argument("--model", type=Path, help="folder of another reader than the one that is shipped")
+    reading.add_argument("--json", type=Path, help="keep the scores here")
 
     everything = commands.add_parser("all", help="what `make eval` does: every task on the chosen systems")
     everything.set_defaults(do=_all)

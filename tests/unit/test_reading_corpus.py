@@ -11,8 +11,11 @@ import numpy as np
 import pytest
 from training.reading import agreement, convert, corpus, decoding, external
 from training.reading.corpus import Entity, Statement, Turn
-from training.reading.examples import Reading, Writer, statements_of, tags
+from training.reading.examples import Writer, statements_of, tags
 from training.reading.metrics import ReadingScores, answer_scores, best_least, match, pair_scores, union_share
+
+from everyword.models.reader.decoding import PAIRS
+from everyword.models.reader.rows import sentences
 
 TOKENIZER = Path("packages/everyword-models/src/everyword_models/everyword-small/tokenizer.json")
 WRITTEN = """
@@ -70,10 +73,10 @@ def test_own_conversations_load_and_split_by_conversation() -> None:
 
 def test_sentences_end_at_marks_and_lines_and_long_ones_at_joining_words() -> None:
     text = "Hi there! how are you\n- buy milk\nok"
-    assert [text[a:b] for a, b in corpus.sentences(text)] == ["Hi there!", "how are you", "- buy milk", "ok"]
+    assert [text[a:b] for a, b in sentences(text)] == ["Hi there!", "how are you", "- buy milk", "ok"]
     long = "i went to the shop and then i came back home " * 8
-    assert len(corpus.sentences(long)) > 8
-    assert "".join(long[a:b] for a, b in corpus.sentences(long)).replace(" ", "") == long.replace(" ", "")
+    assert len(sentences(long)) > 8
+    assert "".join(long[a:b] for a, b in sentences(long)).replace(" ", "") == long.replace(" ", "")
 
 
 def test_every_statement_has_tokens_that_stand_for_its_words(writer: Writer) -> None:
@@ -117,7 +120,7 @@ def test_scores_of_a_turn_count_what_was_found_missed_and_invented() -> None:
 
 
 def test_scores_of_pairs_and_answers() -> None:
-    same, unrelated = corpus.PAIRS.index("same"), corpus.PAIRS.index("unrelated")
+    same, unrelated = PAIRS.index("same"), PAIRS.index("unrelated")
     scores = pair_scores([same, same, unrelated], [same, unrelated, unrelated])
     assert (scores["same"]["p"], scores["same"]["r"]) == (0.5, 1.0)
     assert "replaces" not in scores
@@ -127,7 +130,7 @@ def test_scores_of_pairs_and_answers() -> None:
 
 
 def test_statements_are_decoded_from_the_words_that_are_likely_inside(writer: Writer) -> None:
-    reading: Reading = next(writer.windows(conversation().turns[1], None))
+    reading = next(writer.windows(conversation().turns[1], None))
     columns = {"statement": slice(0, 3)}
     told = np.tile(np.array([5.0, 0.0, 0.0]), (len(reading.ids), 1))
     classes = tags(reading, [(0, 9), (28, 48)], [0, 0])

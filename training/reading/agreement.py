@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from everyword.models.reader.decoding import FoundEntity, FoundStatement
 from training.reading.corpus import OWN, Conversation, Pair, Turn, read_conversation
-from training.reading.decoding import FoundEntity, FoundStatement
 from training.reading.external import parse
 from training.reading.metrics import ENOUGH, Count, ReadingScores, share
 

@@ -17,13 +17,6 @@ from pathlib import Path
 from typing import Any
 
 OWN = Path(__file__).parent / "own"
-KINDS = "attribute fact preference relationship habit event plan task decision insight instruction".split()
-MODES = "asserted negated hypothetical asked reported".split()
-STATES = "open done dropped".split()  # of plans and tasks
-TYPES = "person pet organisation place product work event project other".split()
-PAIRS = "same refines replaces ends fulfils unrelated".split()
-ABOUT = "speaker listener name other".split()  # `name`: the words stand in the turn or in the one before it
-GOALS = frozenset({"plan", "task"})
 HELD_PERCENT, CHOOSE_PERCENT = 15, 15
 UPDATE_AS_PAIR = {"confirms": "same"}  # every other update has the name of its pair
 # WNUT 2017's types in our words; its groups are teams and bands.
@@ -134,39 +127,6 @@ def read_conversation(row: Json) -> Conversation:
     return Conversation(
         row["id"], row["register"], row["lang"], turns, tuple(questions), tuple(pairs.values()), split_of(row["id"])
     )
-
-
-def sentences(text: str, longest: int = 200) -> list[Span]:
-    """Split at ends of sentences and lines; what is still longer than `longest` characters, at commas or joining words.
-
-    Messages without punctuation stay whole unless they are long: a cut in the wrong place costs more than none.
-    """
-    found: list[Span] = []
-    for piece in _pieces(text, 0, len(text), _SENTENCE_END):
-        found += [piece] if piece[1] - piece[0] <= longest else _pieces(text, *piece, _CLAUSE_END)
-    return found
-
-
-_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+(?=\S)|\n+")
-_CLAUSE_END = re.compile(r"(?<=[,;:])\s+|\s+(?=(?:and|but|so|because|cause|then|und|aber|y|pero|et|mais|e|mas)\b)")
-
-
-def _pieces(text: str, start: int, end: int, between: re.Pattern[str]) -> list[Span]:
-    edges = [start]
-    for cut in between.finditer(text, start, end):
-        edges += [cut.start(), cut.end()]
-    edges.append(end)
-    spans = [trimmed(text, a, b) for a, b in zip(edges[::2], edges[1::2], strict=True)]
-    return [span for span in spans if span[0] < span[1]]
-
-
-def trimmed(text: str, start: int, end: int) -> Span:
-    """Leave out white space at both ends."""
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    return start, end
 
 
 def wnut(path: Path) -> Iterator[Turn]:

@@ -9,42 +9,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from training.reading.corpus import (
-    ABOUT,
-    GOALS,
-    KINDS,
-    MODES,
-    PAIRS,
-    STATES,
-    TYPES,
-    Conversation,
-    Span,
-    Statement,
-    Turn,
-    wnut,
-)
+from everyword.models.reader.decoding import ABOUT, GOALS, KINDS, MODES, PAIRS, STATES, TYPES
+from everyword.models.reader.rows import LOWER, NO_WORD, PUNCTUATION, JoinedRow, ReadingRow
+from training.reading.corpus import Conversation, Span, Statement, Turn, wnut
 from training.reading.evaluation import gold_tokens
-from training.reading.examples import (
-    LOWER,
-    MARK,
-    PLAIN,
-    Joined,
-    Reading,
-    Writer,
-    covered,
-    side,
-    statements_of,
-    tags,
-)
-
-if TYPE_CHECKING:
-    from training.reading.label import SoftAsked, SoftReading
+from training.reading.examples import Writer, covered, side, statements_of, tags
 
 LEAST_RELATION = 8  # statements that a relation needs to have a class of its own
 NONE = -100  # what cross-entropy leaves out
@@ -70,7 +45,7 @@ PublicQuestion = tuple[str, list[Turn], list[Turn]]  # with lines that answer it
 class Labelled:
     """A reading with the classes of its tokens and of its statements."""
 
-    reading: Reading
+    reading: ReadingRow
     entity: Any
     statement: Any
     # A row a statement: first and last token, kind, mode, state, about, relation, and the first and last token of the
@@ -96,7 +71,7 @@ def relations_of(conversations: Sequence[Conversation]) -> list[str]:
     return ["", *sorted(name for name, count in counts.items() if count >= LEAST_RELATION)]
 
 
-def labelled(reading: Reading, relations: Sequence[str]) -> Labelled:
+def labelled(reading: ReadingRow, relations: Sequence[str]) -> Labelled:
     """Give a reading its classes."""
     names = [one for one in reading.turn.entities if reading.window[0] <= one.start < reading.window[1]]
     found = statements_of(reading)
@@ -108,7 +83,7 @@ def labelled(reading: Reading, relations: Sequence[str]) -> Labelled:
     return Labelled(reading, np.where(entity < 0, NONE, entity), np.where(statement < 0, NONE, statement), spans)
 
 
-def _span(reading: Reading, one: Statement, relations: Sequence[str]) -> list[int] | None:
+def _span(reading: ReadingRow, one: Statement, relations: Sequence[str]) -> list[int] | None:
     tokens = gold_tokens(reading, one.start, one.end)
     if not tokens:
         return None
@@ -127,7 +102,7 @@ def _span(reading: Reading, one: Statement, relations: Sequence[str]) -> list[in
     return [tokens[0], tokens[-1], kind, mode, state, about, relation, *value, *name]
 
 
-def pad(rows: Sequence[Reading | Joined], device: str) -> Batch:
+def pad(rows: Sequence[ReadingRow | JoinedRow], device: str) -> Batch:
     """Put rows into one batch."""
     length = max(len(row.ids) for row in rows)
     arrays = np.zeros((3, len(rows), length), np.int64)
@@ -142,7 +117,7 @@ def pad(rows: Sequence[Reading | Joined], device: str) -> Batch:
 class Table:
     """Rows on the device, padded once, so that a batch is cut out of it without work for the CPU."""
 
-    def __init__(self, rows: Sequence[Reading | Joined], device: str) -> None:
+    def __init__(self, rows: Sequence[ReadingRow | JoinedRow], device: str) -> None:
         self.device = device
         self.sizes = np.array([len(row.ids) for row in rows])
         found = np.zeros((3, len(rows), self.sizes.max()), np.int32)
@@ -187,11 +162,11 @@ class ReadTable(Table):
 def worn(batch: Batch, masked: float, mask: int) -> Batch:
     """Take capitals away from some rows, and the words behind some tokens."""
     drawn = torch.rand(len(batch.ids), 1, device=batch.ids.device)
-    written = (batch.shapes != PLAIN) & (batch.shapes != MARK)
+    written = (batch.shapes != NO_WORD) & (batch.shapes != PUNCTUATION)
     shapes = torch.where((drawn < LOWERED) & written, LOWER, batch.shapes)
-    shapes = torch.where((drawn > 1 - UNSHAPED), PLAIN, shapes)
+    shapes = torch.where((drawn > 1 - UNSHAPED), NO_WORD, shapes)
     hidden = torch.rand_like(batch.ids, dtype=torch.float) < masked
-    ids = torch.where(hidden & (batch.shapes != PLAIN), mask, batch.ids)
+    ids = torch.where(hidden & (batch.shapes != NO_WORD), mask, batch.ids)
     return Batch(ids, batch.there, batch.segments, shapes)
 
 
@@ -220,7 +195,7 @@ class PairTable(Table):
 
     def __init__(self, conversations: Sequence[Conversation], writer: Writer, device: str, seed: int) -> None:
         chance = np.random.default_rng(seed)
-        rows: list[Joined] = []
+        rows: list[JoinedRow] = []
         labels: list[int] = []
         for c in conversations:
             for p in c.pairs:
@@ -286,7 +261,7 @@ class AskedTable(Table):
         writer: Writer,
         device: str,
     ) -> None:
-        self._written: list[Joined] = []
+        self._written: list[JoinedRow] = []
         self.own = [one for c in conversations for one in self._of(c, ranked[c.id], writer)]
         self.public = [
             Asked(self._lines(writer, text, right), self._lines(writer, text, wrong), NONE, NONE)
@@ -296,7 +271,7 @@ class AskedTable(Table):
         super().__init__(self._written, device)
         self.widest = np.array([max(self.sizes[[*one.right, *one.wrong]]) for one in self.asked])
 
-    def _put(self, row: Joined) -> int:
+    def _put(self, row: JoinedRow) -> int:
         self._written.append(row)
         return len(self._written) - 1
 
@@ -399,52 +374,6 @@ def line_turn(line: dict[str, Any]) -> Turn:
     return Turn("", at if whole else None, line.get("speaker") or "", line["text"])
 
 
-def named_readings(path: Path, writer: Writer) -> list[Reading]:
+def named_readings(path: Path, writer: Writer) -> list[ReadingRow]:
     """Write WNUT's sentences."""
     return [row for turn in wnut(path) for row in writer.windows(turn, None)]
-
-
-class SoftReadTable(Table):
-    """Readings with the chances that teachers give."""
-
-    def __init__(self, rows: Sequence[SoftReading], device: str) -> None:
-        super().__init__([row.reading for row in rows], device)
-        tagged = np.zeros((len(rows), self.sizes.max(), rows[0].tags.shape[1]), np.float16)
-        for n, row in enumerate(rows):
-            tagged[n, : len(row.tags)] = row.tags
-        self._tags = torch.from_numpy(tagged).to(device)
-        self._counts = np.array([len(row.spans) for row in rows])
-        self._firsts = np.concatenate([[0], np.cumsum(self._counts)])
-        self._spans = torch.tensor([one for row in rows for one in row.spans], device=device)
-        self._said = torch.from_numpy(np.concatenate([row.said for row in rows if row.spans])).to(device)
-
-    def tags(self, chosen: Indices) -> tuple[Tensor, Tensor, Tensor]:
-        """Give the chances of tags; each statement's row, first and last token; the chances of what is said of it."""
-        index = torch.as_tensor(chosen, device=self.device)
-        tagged = self._tags[index, : int(self.sizes[chosen].max())].float()
-        places = np.concatenate([np.arange(self._firsts[n], self._firsts[n + 1]) for n in chosen]).astype(np.int64)
-        at = torch.as_tensor(places, device=self.device)
-        rows = torch.as_tensor(np.repeat(np.arange(len(chosen)), self._counts[chosen]), device=self.device)
-        return tagged, torch.cat([rows[:, None], self._spans[at]], 1), self._said[at].float()
-
-
-class SoftPairTable(Table):
-    """Pairs with the chances that teachers give."""
-
-    def __init__(self, rows: Sequence[tuple[Joined, Any]], device: str) -> None:
-        super().__init__([row for row, _ in rows], device)
-        self.chances = torch.from_numpy(np.stack([one for _, one in rows])).to(device).float()
-
-
-class SoftAskedTable(Table):
-    """Questions with CANDIDATES lines each, and what teachers think of these."""
-
-    def __init__(self, asked: Sequence[SoftAsked], device: str) -> None:
-        super().__init__([row for one in asked for row in one.rows], device)
-        self.widest = self.sizes.reshape(-1, CANDIDATES).max(1)
-        self.chances = torch.from_numpy(np.stack([one.chances for one in asked])).to(device)
-        self.spans = torch.tensor([[one.best, one.first, one.last] for one in asked], device=device)
-
-    def lines(self, chosen: Indices) -> Indices:
-        """Give the rows of some questions."""
-        return (chosen[:, None] * CANDIDATES + np.arange(CANDIDATES)).ravel()

@@ -9,10 +9,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from training.reading import decoding
-from training.reading.corpus import KINDS, MODES, PAIRS, Conversation, Turn
-from training.reading.decoding import Matrix, Settings, softmax
-from training.reading.examples import Joined, Reading, Writer, covered, side, statements_of
+from everyword.models.reader import decoding
+from everyword.models.reader.decoding import KINDS, MODES, PAIRS, Matrix, Thresholds, softmax
+from everyword.models.reader.rows import JoinedRow, ReadingRow
+from training.reading.corpus import Conversation, Turn
+from training.reading.examples import Writer, covered, side, statements_of
 from training.reading.metrics import (
     Count,
     ReadingScores,
@@ -25,7 +26,6 @@ from training.reading.metrics import (
 )
 
 CANDIDATES = 8  # turns that a question is put to
-LONGEST_ANSWER = 24  # tokens
 RANK_WEIGHTS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 INSIDE = (0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65)
 KEEP = (0.0, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75)
@@ -35,16 +35,16 @@ TEMPERATURES = tuple(0.5 * 1.1**n for n in range(22))
 class Runner(Protocol):
     """Runs a reader, in torch or from its ONNX graph."""
 
-    def read(self, rows: Sequence[Reading]) -> list[Matrix]: ...
-    def pair(self, rows: Sequence[Joined]) -> Matrix: ...
-    def answer(self, rows: Sequence[Joined]) -> list[Matrix]: ...
+    def read(self, rows: Sequence[ReadingRow]) -> list[Matrix]: ...
+    def pair(self, rows: Sequence[JoinedRow]) -> Matrix: ...
+    def answer(self, rows: Sequence[JoinedRow]) -> list[Matrix]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """What is chosen on the conversations kept back for it, and stored with the weights."""
 
-    settings: Settings = field(default_factory=Settings)
+    settings: Thresholds = field(default_factory=Thresholds)
     answer_least: float = 0.0
     answer_rank: float = 0.0  # what is taken off a turn's score for each place further down in recall, by its logarithm
     temperatures: dict[str, float] | None = None
@@ -100,14 +100,14 @@ def headline(result: dict[str, Any]) -> float:
     return round(float(np.mean(parts)), 4)
 
 
-def gold_tokens(reading: Reading, start: int, end: int) -> list[int]:
+def gold_tokens(reading: ReadingRow, start: int, end: int) -> list[int]:
     """List the tokens of a labelled span."""
     return covered(reading.starts, reading.ends, reading.own(), (start, end))
 
 
 def _read_scores(
-    readings: Sequence[Reading], told: Sequence[Matrix], columns: dict[str, slice], relations: Sequence[str],
-    settings: Settings,
+    readings: Sequence[ReadingRow], told: Sequence[Matrix], columns: dict[str, slice], relations: Sequence[str],
+    settings: Thresholds,
 ) -> ReadingScores:  # fmt: skip
     turns: dict[str, Turn] = {}
     names: dict[str, list[Any]] = defaultdict(list)
@@ -123,9 +123,9 @@ def _read_scores(
     return scores
 
 
-def _settings(readings: Sequence[Reading], told: Sequence[Matrix], columns: dict[str, slice]) -> Settings:
+def _settings(readings: Sequence[ReadingRow], told: Sequence[Matrix], columns: dict[str, slice]) -> Thresholds:
     """Choose the bars with the best F1 of statements."""
-    best = (-1.0, Settings())
+    best = (-1.0, Thresholds())
     labels = [[(one.start, one.end) for one in statements_of(reading)] for reading in readings]
     for inside in INSIDE:
         found = [
@@ -138,7 +138,7 @@ def _settings(readings: Sequence[Reading], told: Sequence[Matrix], columns: dict
             for some, label in zip(found, labels, strict=True):
                 kept = [span for span, score in some if score >= keep]
                 count.add(len(match(kept, label)), len(kept), len(label))
-            best = max(best, (count.scores()["f1"], Settings(inside, keep)), key=lambda one: one[0])
+            best = max(best, (count.scores()["f1"], Thresholds(inside, keep)), key=lambda one: one[0])
     return best[1]
 
 
@@ -163,7 +163,7 @@ def _answers(
     runner: Runner, conversations: Sequence[Conversation], writer: Writer, ranked: Ranked
 ) -> list[tuple[bool, list[Candidate]]]:
     """Give of each question whether it has an answer, and what each candidate turn would answer."""
-    rows: list[Joined] = []
+    rows: list[JoinedRow] = []
     of: list[tuple[int, int]] = []  # the question and the turn of each row
     questions = [(turns, c, q) for c in conversations for turns, q in zip(ranked(c), c.questions, strict=True)]
     for number, (turns, c, q) in enumerate(questions):
@@ -173,15 +173,12 @@ def _answers(
     told = runner.answer(rows)
     found: list[tuple[bool, list[Candidate]]] = [(q.turn is not None, []) for _, _, q in questions]
     for (number, turn), row, logits in zip(of, rows, told, strict=True):
-        places = [n for n, start in enumerate(row.starts) if start >= 0]
-        if not places:
+        best = decoding.answer(row.starts, row.ends, logits)
+        if best is None:
             continue
-        score, first, last = decoding.best_span(logits[places, 0], logits[places, 1], LONGEST_ANSWER)
-        score -= float(logits[0].sum())
-        span = row.starts[places[first]], row.ends[places[last]]
         asked = questions[number][2]
-        right = asked.turn == turn and asked.answer is not None and share(span, asked.answer) >= 0.5
-        found[number][1].append((score, questions[number][0].index(turn), right))
+        right = asked.turn == turn and asked.answer is not None and share(best.span, asked.answer) >= 0.5
+        found[number][1].append((best.score, questions[number][0].index(turn), right))
     return found
 
 
@@ -195,7 +192,7 @@ def best_answers(answers: Sequence[tuple[bool, list[Candidate]]], weight: float)
 
 
 def _described(
-    readings: Sequence[Reading], told: Sequence[Matrix], columns: dict[str, slice], part: str, names: Sequence[str]
+    readings: Sequence[ReadingRow], told: Sequence[Matrix], columns: dict[str, slice], part: str, names: Sequence[str]
 ) -> tuple[Matrix, list[int]]:
     logits: list[Matrix] = []
     labels: list[int] = []
@@ -209,7 +206,7 @@ def _described(
 
 
 def _temperatures(
-    readings: Sequence[Reading], told: Sequence[Matrix], columns: dict[str, slice], pairs: tuple[Matrix, list[int]]
+    readings: Sequence[ReadingRow], told: Sequence[Matrix], columns: dict[str, slice], pairs: tuple[Matrix, list[int]]
 ) -> dict[str, float]:
     """Find the temperature of each part under which the labels are likeliest."""
     parts = {
@@ -229,7 +226,7 @@ def _temperature(logits: Matrix, labels: list[int]) -> float:
 
 
 def _kind_error(
-    readings: Sequence[Reading], told: Sequence[Matrix], columns: dict[str, slice], temperature: float
+    readings: Sequence[ReadingRow], told: Sequence[Matrix], columns: dict[str, slice], temperature: float
 ) -> float:
     logits, labels = _described(readings, told, columns, "kind", KINDS)
     if not labels:

@@ -1,29 +1,28 @@
 """Gather trained readers, and write one as ONNX.
 
     python -m training.reading.export pack --work WORK --to OUT --runs RUN ...  # where it was trained: the best
-    python -m training.reading.export onnx --parts OUT --name reader --to FOLDER     # anywhere: fp32 and int8 graphs
+    python -m training.reading.export onnx --parts OUT --name reader --to FOLDER     # anywhere: the int8 graph
 
-A graph takes one row at a time: `input_ids`, `segments` and `shapes` go in. recall.onnx gives `tokens` and `pooled`
-(the vectors of everyword-small, of the first segment), reader.onnx gives `reading` (columns as model.layout says),
-`pair` and `answer` (logits): two networks that share the word embeddings, words.bin. The parts leave these out.
+The graph takes one row at a time: word embeddings (`words`), `segments` and `shapes` go in; `reading` (columns as
+`decoding.columns` says), `pair` and `answer` (logits) come out.
 """
 
 # ruff: noqa: T201
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
-from onnx import TensorProto, external_data_helper, helper
+from onnx import TensorProto, helper
 
+from everyword.models.reader.decoding import PAIRS
 from training import export as base
-from training.reading.corpus import PAIRS
 from training.weights import Arrays
 
 PART_BYTES = 14_000_000  # of a file that comes back from the machine that trains
@@ -41,23 +40,20 @@ class FloatGraph(base.Graph):
         return self.node("Add", [made, self.number(f"{name}@bias", bias.astype(np.float32))])
 
 
-def build(arrays: Arrays, recall: Arrays, *, rounded: bool, parts: Sequence[str] = ("recall", "reader")) -> Any:
-    """Build the graph of a reader, of the encoder of recall, or of both."""
+def build(arrays: Arrays, *, rounded: bool) -> Any:
+    """Build the graph of a reader. Word embeddings go in: the product has them in the file of everyword-small."""
     g: base.Graph = base.Graph() if rounded else FloatGraph()
     f = {name: np.asarray(value, np.float32) for name, value in arrays.items()}
-    outputs: list[tuple[str, list[Any]]] = []
     g.number("zero", np.array([0], np.int64))
-    words = _words(g, recall[WORDS], rounded=rounded)
-    if "recall" in parts:
-        _vectors(g, recall, _behind(g, recall, _embedded(g, recall, "recall", _part(g, words, 0)), 0)[-1])
-        outputs += [("tokens", ["own", recall["to_tokens.weight"].shape[0]]), ("pooled", [base.POOLED_DIMS])]
-    if "reader" in parts:
-        _reader(g, f, _behind(g, f, _embedded(g, f, "reader", words), layers_of(recall)))
-        outputs += [("reading", ["n", f["read.weight"].shape[0]]), ("pair", [1, len(PAIRS)]), ("answer", ["n", 2])]
+    _reader(g, f, _behind(g, f, _embedded(g, f)))
+    outputs = [("reading", ["n", f["read.weight"].shape[0]]), ("pair", [1, len(PAIRS)]), ("answer", ["n", 2])]
     graph = helper.make_graph(
         g.nodes,
         "everyword",
-        [helper.make_tensor_value_info(name, TensorProto.INT64, ["n"]) for name in ("input_ids", "segments", "shapes")],
+        [
+            helper.make_tensor_value_info("words", TensorProto.FLOAT, ["n", f["read.weight"].shape[1]]),
+            *(helper.make_tensor_value_info(name, TensorProto.INT64, ["n"]) for name in ("segments", "shapes")),
+        ],
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in outputs],
         g.numbers,
     )
@@ -79,50 +75,28 @@ def layers_of(arrays: Arrays) -> int:
     return 1 + max(int(name.split(".")[2]) for name in arrays if name.startswith("encoder.layers."))
 
 
-def _words(g: base.Graph, words: Any, *, rounded: bool) -> str:
-    """Look up the word embeddings, which both encoders share."""
-    if not rounded:
-        return g.node("Gather", [g.number("words", words), "input_ids"])
-    scale = np.abs(words).max(axis=1, keepdims=True) / base.LARGEST + 1e-12
-    table = g.number("words", np.rint(words / scale).astype(np.int8))
-    rows = g.node("Cast", [g.node("Gather", [table, "input_ids"])], to=TensorProto.FLOAT)
-    return g.node("Mul", [rows, g.node("Gather", [g.number("words@scale", scale.astype(np.float32)), "input_ids"])])
-
-
-def _embedded(g: base.Graph, f: Arrays, name: str, words: str) -> str:
-    """Add positions to word embeddings; for the reader, segments and how words are written besides."""
+def _embedded(g: base.Graph, f: Arrays) -> str:
+    """Add positions, segments and how words are written to word embeddings."""
     positions = (f["encoder.embed_position.weight"] + f["encoder.embed_token_type.weight"][0]).astype(np.float16)
-    size = g.node("Shape", [words], start=0, end=1)
-    here = g.node("Slice", [g.number(f"{name}.positions", positions), "zero", size])
-    states = g.node("Add", [words, g.node("Cast", [here], to=TensorProto.FLOAT)])
+    size = g.node("Shape", ["words"], start=0, end=1)
+    here = g.node("Slice", [g.number("positions", positions), "zero", size])
+    states = g.node("Add", ["words", g.node("Cast", [here], to=TensorProto.FLOAT)])
     for kind, ids in (("segment", "segments"), ("shape", "shapes")):
-        if f"encoder.embed_{kind}.weight" in f:
-            table = g.number(f"{name}.{kind}", f[f"encoder.embed_{kind}.weight"])
-            states = g.node("Add", [states, g.node("Gather", [table, ids])])
-    norm = [g.number(f"{name}.norm.{kind}", f[f"encoder.embed_norm.{kind}"]) for kind in ("weight", "bias")]
+        states = g.node("Add", [states, g.node("Gather", [g.number(kind, f[f"encoder.embed_{kind}.weight"]), ids])])
+    norm = [g.number(f"norm.{kind}", f[f"encoder.embed_norm.{kind}"]) for kind in ("weight", "bias")]
     states = g.node("LayerNormalization", [states, *norm], axis=-1, epsilon=base.NORM_EPSILON)
     return g.node("Unsqueeze", [states, "zero"])
 
 
-def _behind(g: base.Graph, f: Arrays, states: str, first: int) -> list[str]:
-    """Give the states behind each layer; the layers' names are numbered from `first`."""
+def _behind(g: base.Graph, f: Arrays, states: str) -> list[str]:
+    """Give the states behind each layer."""
     found: list[str] = []
     for layer in range(layers_of(f)):
         start = f"encoder.layers.{layer}."
         part = {name.removeprefix(start): v for name, v in f.items() if name.startswith(start)}
-        states = base._layer(g, part, first + layer, states)
+        states = base._layer(g, part, layer, states)
         found.append(states)
     return found
-
-
-def _vectors(g: base.Graph, f: Arrays, last: str) -> None:
-    own = g.node("Squeeze", [last, "zero"])
-    tokens = g.node("MatMul", [own, g.number("to_tokens", f["to_tokens.weight"].T)])
-    g.node("LpNormalization", [tokens], out="tokens", axis=-1, p=2)
-    mean = g.node("ReduceMean", [own], axes=[0], keepdims=1)
-    pooled = g.node("MatMul", [mean, g.number("to_pooled", f["to_pooled.weight"][: base.POOLED_DIMS].T)])
-    pooled = g.node("Add", [pooled, g.number("to_pooled@bias", f["to_pooled.bias"][: base.POOLED_DIMS])])
-    g.node("Squeeze", [g.node("LpNormalization", [pooled], axis=-1, p=2), "zero"], out="pooled")
 
 
 def _part(g: base.Graph, states: str, segment: int) -> str:
@@ -196,36 +170,39 @@ def read_parts(folder: Path, name: str) -> Arrays:
 
 
 def write_folder(arrays: Arrays, about: dict[str, Any], to: Path) -> None:
-    """Write the graphs, reader.json and the tokenizer.
-
-    recall.onnx and reader.onnx share words.bin; their weights are int8. all.onnx gives everything at once, from one
-    file; all-fp32.onnx is not rounded. Size of the product: recall.onnx, reader.onnx and words.bin.
-    """
-    from training.reading.model import from_onnx
-
+    """Write reader.onnx and reader.json, which the product ships."""
     to.mkdir(parents=True, exist_ok=True)
-    recall = from_onnx(SMALL / "model.onnx")
-    for name, rounded in (("all.onnx", True), ("all-fp32.onnx", False)):
-        model = build(arrays, recall, rounded=rounded)
-        onnx.checker.check_model(model)
-        onnx.save(model, to / name)
-    for part in ("recall", "reader"):
-        onnx.save(
-            _words_apart(build(arrays, recall, rounded=True, parts=[part]), to / "words.bin"), to / f"{part}.onnx"
-        )
-    for path in sorted([*to.glob("*.onnx"), to / "words.bin"]):
-        print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB")
-    (to / "reader.json").write_text(json.dumps(about, indent=1))
-    shutil.copy(SMALL / "tokenizer.json", to / "tokenizer.json")
+    model = build(arrays, rounded=True)
+    onnx.checker.check_model(model)
+    data = model.SerializeToString()
+    (to / "reader.onnx").write_bytes(data)
+    chosen = about["chosen"]
+    written = {
+        "version": hashlib.sha256(data).hexdigest()[:8],
+        "relations": about["relations"],
+        "thresholds": chosen["settings"],
+        "temperatures": chosen["temperatures"] or {},
+        "answer_least": chosen["answer_least"],
+        "answer_rank": chosen["answer_rank"],
+        "words": words_in(SMALL / "model.onnx"),
+    }
+    (to / "reader.json").write_text(json.dumps(written, indent=1) + "\n")
+    print(f"reader.onnx: {len(data) / 1e6:.1f} MB")
 
 
-def _words_apart(model: Any, path: Path) -> Any:
-    """Move the word embeddings into a file that several graphs can share."""
-    table = next(one for one in model.graph.initializer if one.name == "words")
-    path.write_bytes(table.raw_data)
-    external_data_helper.set_external_data(table, path.name, offset=0, length=len(table.raw_data))
-    table.ClearField("raw_data")
-    return model
+def words_in(path: Path) -> dict[str, Any]:
+    """Say where the word embeddings are in the file of everyword-small."""
+    data = path.read_bytes()
+    stored = {one.name: one for one in onnx.load_from_string(data).graph.initializer}
+    table, scale = stored["words"], stored["words@scale"]
+    for one in (table, scale):
+        assert data.count(one.raw_data[:4096]) == 1, one.name
+    return {
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "shape": list(table.dims),
+        "offset": data.index(table.raw_data),
+        "scale_offset": data.index(scale.raw_data),
+    }
 
 
 def main() -> None:

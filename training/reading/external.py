@@ -28,12 +28,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from everyword.models.reader.decoding import KINDS, MODES, STATES, TYPES
 from training.reading.convert import STATEMENT
 from training.reading.corpus import (
-    KINDS,
-    MODES,
-    STATES,
-    TYPES,
     UPDATE_AS_PAIR,
     Conversation,
     Entity,

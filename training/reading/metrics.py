@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from training.reading.corpus import GOALS, PAIRS, Entity, Span, Statement, Turn, sentences
-from training.reading.decoding import FoundEntity, FoundStatement
+from everyword.models.reader.decoding import GOALS, PAIRS, FoundEntity, FoundStatement
+from everyword.models.reader.rows import sentences
+from training.reading.corpus import Entity, Span, Statement, Turn
 
 ENOUGH = 0.5  # of the shorter span's characters must be shared
 STRICT = 0.5  # of the characters of both together, reported beside it

@@ -16,39 +16,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from everyword.models.reader.decoding import PAIRS, columns
+from everyword.models.reader.rows import SEGMENTS, SHAPES
 from training.network import WIDTH, Encoder
-from training.reading.corpus import ABOUT, KINDS, MODES, PAIRS, STATES, TYPES
-from training.reading.examples import SEGMENTS, SHAPES
 from training.weights import Arrays
 
 Model = TypeVar("Model", bound=nn.Module)
 
 TOKEN_DIMS = 80
-POINTER_DIMS = 32  # of the product that points from a statement to a name
-ENTITY_TAGS = 1 + 2 * len(TYPES)
-STATEMENT_TAGS = 3  # outside, begins, inside
-POINTERS = 4 * POINTER_DIMS  # from a statement: to the name's first and last token; from a token: as first, as last
-
-
-def layout(relations: int) -> dict[str, slice]:
-    """Say which columns of the reading's matrix belong to what; relation 0 is none."""
-    sizes = {
-        "entity": ENTITY_TAGS,
-        "statement": STATEMENT_TAGS,
-        "kind": len(KINDS),
-        "mode": len(MODES),
-        "state": len(STATES),
-        "about": len(ABOUT),
-        "value": 2,  # how likely the value begins or ends here
-        "relation": relations,
-        "pointer": POINTERS,
-    }
-    found: dict[str, slice] = {}
-    at = 0
-    for name, size in sizes.items():
-        found[name] = slice(at, at + size)
-        at += size
-    return found
 
 
 class ShapedEncoder(Encoder):
@@ -84,7 +59,7 @@ class Reader(nn.Module):
         super().__init__()
         self.drop, width = drop, encoder.width
         self.encoder = encoder
-        self.columns = layout(relations)
+        self.columns = columns(relations)
         # The layer in the middle helps: the last ones start out bound to recall.
         self.read_hidden = nn.Linear(2 * width, width)
         self.read = nn.Linear(width, self.columns["pointer"].stop)

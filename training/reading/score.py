@@ -14,49 +14,53 @@ from typing import Any
 
 import numpy as np
 
+from everyword.models.reader.decoding import PAIRS, Matrix, Thresholds, columns
+from everyword.models.reader.reader import Reader
+from everyword.models.reader.rows import JoinedRow, ReadingRow, prefix
 from training.reading import corpus
 from training.reading.corpus import Conversation
-from training.reading.decoding import Matrix, Settings
 from training.reading.evaluation import Chosen, evaluate, headline
-from training.reading.examples import Joined, Reading, Writer, prefix
-from training.reading.model import layout
+from training.reading.examples import Writer
+from training.reading.export import SMALL
 
 
 class OnnxRunner:
-    """Runs the graph on one row at a time."""
+    """Runs the product's reader on one row at a time."""
 
-    def __init__(self, path: Path, threads: int = 2) -> None:
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def read(self, rows: Sequence[ReadingRow]) -> list[Matrix]:
+        return [self._reader.run("reading", row) for row in rows]
+
+    def answer(self, rows: Sequence[JoinedRow]) -> list[Matrix]:
+        return [self._reader.run("answer", row) for row in rows]
+
+    def pair(self, rows: Sequence[JoinedRow]) -> Matrix:
+        return np.concatenate([self._reader.run("pair", row) for row in rows]) if rows else np.zeros((0, len(PAIRS)))
+
+
+class Recall:
+    """Runs everyword-small as it is."""
+
+    def __init__(self) -> None:
         import onnxruntime
 
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        self._session: Any = onnxruntime.InferenceSession(str(path), options)
-        self._takes = {one.name for one in self._session.get_inputs()}
+        self._session: Any = onnxruntime.InferenceSession(str(SMALL / "model.onnx"))
 
-    def read(self, rows: Sequence[Reading]) -> list[Matrix]:
-        return [self.run("reading", row) for row in rows]
-
-    def answer(self, rows: Sequence[Joined]) -> list[Matrix]:
-        return [self.run("answer", row) for row in rows]
-
-    def pair(self, rows: Sequence[Joined]) -> Matrix:
-        return np.concatenate([self.run("pair", row) for row in rows]) if rows else np.zeros((0, len(corpus.PAIRS)))
-
-    def run(self, name: str, row: Reading | Joined) -> Matrix:
-        """Give one output for one row."""
-        feeds = {"input_ids": row.ids, "segments": row.segments, "shapes": row.shapes}
-        given = {key: np.array(value, np.int64) for key, value in feeds.items() if key in self._takes}
-        return self._session.run([name], given)[0]
+    def tokens(self, row: JoinedRow) -> Matrix:
+        """Give the token vectors of a text."""
+        return self._session.run(["tokens"], {"input_ids": np.array(row.ids, np.int64)})[0]
 
 
-def ranked(runner: OnnxRunner, writer: Writer, c: Conversation) -> list[list[int]]:
+def ranked(recall: Recall, writer: Writer, c: Conversation) -> list[list[int]]:
     """Order the turns of a conversation for each of its questions by late interaction."""
     if not c.questions:
         return []
-    lines = [runner.run("tokens", writer.plain(t.text, prefix(t))) for t in c.turns]
+    lines = [recall.tokens(writer.plain(t.text, prefix(t))) for t in c.turns]
     found: list[list[int]] = []
     for question in c.questions:
-        asked = runner.run("tokens", writer.plain(question.text))
+        asked = recall.tokens(writer.plain(question.text))
         scores = [float((asked @ line.T).max(1).sum()) for line in lines]
         found.append(np.argsort(scores)[::-1].tolist())
     return found
@@ -66,23 +70,22 @@ def main() -> None:
     """Print scores as JSON."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--model", type=Path, required=True)
-    parser.add_argument("--graph", default="reader.onnx")
     parser.add_argument("--talk", type=Path)
     parser.add_argument("--split", choices=["choose", "held"], default="choose")
     parser.add_argument("--most", type=int, default=0, help="take about so many conversations, to try the code")
     arguments = parser.parse_args()
     about = json.loads((arguments.model / "reader.json").read_text())
-    chosen = about["chosen"]
-    settings = Chosen(**{**chosen, "settings": Settings(**chosen["settings"])})
-    writer = Writer(arguments.model / "tokenizer.json")
-    runner = OnnxRunner(arguments.model / arguments.graph)
-    recall = OnnxRunner(arguments.model / "recall.onnx")
+    chosen = Chosen(
+        Thresholds(**about["thresholds"]), about["answer_least"], about["answer_rank"], about["temperatures"]
+    )
+    writer = Writer(SMALL / "tokenizer.json")
+    runner, recall = OnnxRunner(Reader.in_folder(arguments.model)), Recall()
     conversations = [one for one in corpus.load(talk=arguments.talk) if one.split == arguments.split]
     if arguments.most:
         conversations = conversations[:: max(1, len(conversations) // arguments.most)]
     relations = about["relations"]
     result, _ = evaluate(
-        runner, conversations, writer, relations, layout(len(relations)), lambda c: ranked(recall, writer, c), settings
+        runner, conversations, writer, relations, columns(len(relations)), lambda c: ranked(recall, writer, c), chosen
     )
     print(json.dumps({"split": arguments.split, "headline": headline(result), **result}, indent=1))
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import copy
 import json
-import pickle
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,8 +21,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from training.reading import corpus, llama
-from training.reading.corpus import KINDS, MODES, PAIRS, Conversation
+from everyword.models.reader.decoding import KINDS, MODES, PAIRS, POINTER_DIMS, Matrix
+from everyword.models.reader.rows import JoinedRow, ReadingRow, prefix
+from training.reading import corpus
+from training.reading.corpus import Conversation
 from training.reading.data import (
     CANDIDATES,
     NONE,
@@ -33,9 +34,6 @@ from training.reading.data import (
     PairTable,
     ReadTable,
     Rng,
-    SoftAskedTable,
-    SoftPairTable,
-    SoftReadTable,
     Source,
     labelled,
     named_readings,
@@ -44,11 +42,10 @@ from training.reading.data import (
     relations_of,
     worn,
 )
-from training.reading.decoding import Matrix
 from training.reading.evaluation import Chosen, evaluate, headline
-from training.reading.examples import Joined, Reading, Writer, prefix
+from training.reading.examples import Writer
 from training.reading.export import read_parts
-from training.reading.model import POINTER_DIMS, Reader, Recall, from_onnx, make, recall
+from training.reading.model import Reader, Recall, from_onnx, make, recall
 
 SMALL = Path("packages/everyword-models/src/everyword_models/everyword-small")
 EVERY = 20.0  # seconds between lines of progress
@@ -81,9 +78,6 @@ class Plan:
     answer: float = 1.0
     public: float = 0.6  # public questions for each of our own
     looks: int = 3  # how often it is scored, from the second half of the way on
-    ahead: int = 0  # of the teacher: the first layer that looks ahead
-    echo: bool = False  # of the teacher: reads every row twice
-    silver: float = 0.5  # steps that learn from teachers, where there are any
     fresh: bool = False  # starts from the encoder even where an earlier reader is at hand
 
 
@@ -91,14 +85,11 @@ class Bench:
     """What all runs share: the corpus, the encoder that they start from, what recall finds for each question."""
 
     def __init__(
-        self, inputs: Path | None, device: str, *, most: int = 0, public: int = 20_000, smol: Path | None = None,
-        start: Path | None = None, silver: Path | None = None,
-    ) -> None:  # fmt: skip
+        self, inputs: Path | None, device: str, *, most: int = 0, public: int = 20_000, start: Path | None = None
+    ) -> None:
         self.device, self.began, self._said = device, time.time(), 0.0
-        self.smol = smol  # where the teacher's network is; none if a reader is to be trained
-        self.silver = silver  # what teachers labelled; it may come later
         self.start = read_parts(start, "reader") if start else {}
-        self.writer = Writer(smol / "tokenizer.json", llama.MARKERS) if smol else Writer(SMALL / "tokenizer.json")
+        self.writer = Writer(SMALL / "tokenizer.json")
         talk = inputs if inputs and (inputs / "talk.jsonl.xz").exists() else None
         pools = inputs if inputs and (inputs / "pools.jsonl.xz").exists() else None
         conversations = [one for one in corpus.load(talk=talk, pools=pools) if one.split != "held"]
@@ -109,7 +100,7 @@ class Bench:
         self.train = [one for one in self.conversations if one.split == "train"]
         self.choose = [one for one in self.conversations if one.split == "choose"]
         self.relations = relations_of(self.train)
-        self.arrays = {} if smol else from_onnx(SMALL / "model.onnx")
+        self.arrays = from_onnx(SMALL / "model.onnx")
         wnut = inputs / "wnut17-train.conll.xz" if inputs else None
         self.names = named_readings(wnut, self.writer) if wnut and wnut.exists() else []
         self.public = public_questions(pools)[:public] if pools else []
@@ -147,13 +138,9 @@ class Bench:
 
     def model(self, plan: Plan) -> Reader:
         """Make the network that a run begins with."""
-        if self.smol is None:
-            kept = [int(one) for one in plan.layers.split(".")] if plan.layers else None
-            arrays = self.arrays if plan.fresh else {**self.arrays, **self.start}
-            return make(arrays, len(self.relations), layers=kept, drop=plan.drop).to(self.device)
-        encoder = llama.LlamaEncoder(ahead=plan.ahead, echo=plan.echo)
-        llama.load(encoder, self.smol)
-        return Reader(encoder, len(self.relations), plan.drop).to(self.device)
+        kept = [int(one) for one in plan.layers.split(".")] if plan.layers else None
+        arrays = self.arrays if plan.fresh else {**self.arrays, **self.start}
+        return make(arrays, len(self.relations), layers=kept, drop=plan.drop).to(self.device)
 
 
 class TorchRunner:
@@ -162,13 +149,13 @@ class TorchRunner:
     def __init__(self, model: Reader, device: str, batch: int = 256) -> None:
         self.model, self.device, self._batch = model, device, batch
 
-    def read(self, rows: list[Reading]) -> list[Matrix]:
+    def read(self, rows: list[ReadingRow]) -> list[Matrix]:
         return self._run(rows, lambda last, both, batch: self.model.reading(both))
 
-    def answer(self, rows: list[Joined]) -> list[Matrix]:
+    def answer(self, rows: list[JoinedRow]) -> list[Matrix]:
         return self._run(rows, lambda last, both, batch: self.model.answers(both))
 
-    def pair(self, rows: list[Joined]) -> Matrix:
+    def pair(self, rows: list[JoinedRow]) -> Matrix:
         told = self._run(rows, lambda last, both, batch: self.model.pairs(last, batch.there, batch.segments)[:, None])
         return np.stack([one[0] for one in told]) if told else np.zeros((0, len(PAIRS)))
 
@@ -191,7 +178,7 @@ def half(device: str) -> Any:
     return torch.autocast(device, torch.bfloat16, enabled=device == "cuda")
 
 
-def rank(encoder: Recall, lines: list[Joined], asked: list[Joined], device: str) -> list[list[int]]:
+def rank(encoder: Recall, lines: list[JoinedRow], asked: list[JoinedRow], device: str) -> list[list[int]]:
     """Order lines by late interaction with each question."""
     batch, questions = pad(lines, device), pad(asked, device)
     with torch.no_grad(), half(device):
@@ -235,68 +222,36 @@ class Material:
             )
 
 
-class SilverMaterial:
-    """What a reader learns from its teachers."""
-
-    def __init__(self, silver: Any, plan: Plan, device: str) -> None:
-        self.readings = SoftReadTable(silver.readings, device)
-        self.pairs = SoftPairTable(silver.pairs, device)
-        self.questions = SoftAskedTable(silver.asked, device)
-        self.read = _whole(self.readings.sizes, plan.batch, plan.seed)
-        self.pair = _whole(self.pairs.sizes, plan.batch * 3 // 8, plan.seed)
-        self.question = _whole(self.questions.widest, plan.batch // 5, plan.seed)
-
-
-def _whole(sizes: Indices, batch: int, seed: int) -> Source:
-    return Source(lambda chance: np.arange(len(sizes)), sizes, max(2, batch), seed)
-
-
-def wait_for(path: Path) -> Any:
-    """Read what teachers labelled, once it is there."""
-    while not path.exists():
-        time.sleep(1)
-    with path.open("rb") as file:
-        return pickle.load(file)
-
-
 def train(bench: Bench, plan: Plan, name: str, work: Path) -> None:
     """Train one reader; keep the best of several looks at the conversations for choosing."""
     device, began = bench.device, time.time()
     torch.manual_seed(plan.seed)
     model = bench.model(plan)
     average = copy.deepcopy(model)
-    if bench.smol and device == "cuda":
-        model.encoder.bfloat16()
     conversations = _some(bench.train, plan.turns)
     material = Material(bench, plan, conversations)
     weights = class_weights(conversations, device)
     steps = max(8, round(plan.epochs * material.turns * 1.25 / plan.batch))
-    exact = exact_weights(model, average)
-    learner = learner_of(model, plan, exact)
+    learner = learner_of(model, plan)
     bench.say(f"{name}: {material.turns} readings, {steps} steps at most", always=True)
     best, number, done, looked = -1.0, 0, 0.0, 0
-    silver = SilverMaterial(wait_for(bench.silver), plan, device) if bench.silver and plan.silver else None
-    # What it took to write the rows is taken off the time; the wait for teachers is not.
     started = time.time()
-    seconds = plan.seconds if silver else plan.seconds - (started - began)
+    seconds = plan.seconds - (started - began)
     parts: list[Tensor] = []
     while done < 1:
         set_rate(learner, done)
         model.train()
-        if silver and material.chance.random() < plan.silver:
-            losses = silver_losses(silver, plan, model, material.mask)
-        else:
-            losses = step_losses(material, plan, model, weights)
+        losses = step_losses(material, plan, model, weights)
         loss = torch.stack(list(losses.values())).sum()
         model.zero_grad(set_to_none=True)
         loss.backward()
-        step(learner, exact)
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        learner.step()
         number += 1
-        _follow(average, exact, min(KEPT, (1 + number) / (10 + number)))
-        if len(losses) == 9:
-            parts = [*parts[-49:], torch.stack([one.detach() for one in losses.values()])]
+        _follow(average, model, min(KEPT, (1 + number) / (10 + number)))
+        parts = [*parts[-49:], torch.stack([one.detach() for one in losses.values()])]
         done = max(number / steps, (time.time() - started) / seconds)
-        if number % 10 == 0 and len(losses) == 9 and time.time() - bench.began - bench._said >= EVERY:
+        if number % 10 == 0 and time.time() - bench.began - bench._said >= EVERY:
             means = torch.stack(parts).mean(0).tolist()
             told = " ".join(f"{key} {value:.3f}" for key, value in zip(losses, means, strict=True))
             bench.say(f"{name} {number}/{steps} {done:.2f}: {told}")
@@ -313,31 +268,10 @@ def train(bench: Bench, plan: Plan, name: str, work: Path) -> None:
     (work / f"{name}.done").touch()
 
 
-def exact_weights(model: Reader, average: Reader) -> dict[nn.Parameter, Tensor]:
-    """Give each weight the float one that learns: a copy where the weight is rounded, else the weight itself."""
-    return {
-        one: one if one.dtype == torch.float32 else exact.detach().clone()
-        for one, exact in zip(model.parameters(), average.parameters(), strict=True)
-    }
-
-
-def step(learner: torch.optim.Optimizer, exact: dict[nn.Parameter, Tensor]) -> None:
-    """Learn from the gradients, and round the weights anew."""
-    rounded = [(one, kept) for one, kept in exact.items() if kept is not one and one.grad is not None]
-    for one, kept in rounded:
-        kept.grad = one.grad.float()
-    learning = [kept for one, kept in exact.items() if one.grad is not None]
-    nn.utils.clip_grad_norm_(learning, 1.0)
-    learner.step()
-    if rounded:
-        with torch.no_grad():
-            torch._foreach_copy_([one for one, _ in rounded], [kept for _, kept in rounded])
-
-
-def _follow(average: Reader, exact: dict[nn.Parameter, Tensor], kept: float) -> None:
+def _follow(average: Reader, model: Reader, kept: float) -> None:
     """Move the running mean of the weights."""
     with torch.no_grad():
-        torch._foreach_lerp_(list(average.parameters()), list(exact.values()), 1 - kept)
+        torch._foreach_lerp_(list(average.parameters()), list(model.parameters()), 1 - kept)
 
 
 def step_losses(material: Material, plan: Plan, model: Reader, weights: Weights) -> dict[str, Tensor]:
@@ -363,54 +297,6 @@ def step_losses(material: Material, plan: Plan, model: Reader, weights: Weights)
     if told_rows is not None:
         losses |= answer_losses(model, states[0], batches[0], plan, *told_rows[1:])
     return losses
-
-
-def silver_losses(silver: SilverMaterial, plan: Plan, model: Reader, mask: int) -> dict[str, Tensor]:
-    """Compute how far the reader is from its teachers, in one batch of each task."""
-    read, pair, asked = next(silver.read), next(silver.pair), next(silver.question)
-    device = silver.readings.device
-    batches = [
-        worn(silver.readings.batch(read), plan.masked, mask),
-        worn(silver.pairs.batch(pair), plan.masked, mask),
-        worn(silver.questions.batch(silver.questions.lines(asked)), plan.masked / 2, mask),
-    ]
-    states = encoded(model, batches)
-    told, columns = _told(model, states[0]), model.columns
-    tags, spans, said = silver.readings.tags(read)
-    split = columns["entity"].stop - columns["entity"].start
-    losses = {
-        "entity": 2 * _soft_loss(told[..., columns["entity"]], tags[..., :split]),
-        "statement": 2 * _soft_loss(told[..., columns["statement"]], tags[..., split:]),
-    }
-    row, first, last = spans.unbind(1)
-    at = torch.arange(told.shape[1], device=device)
-    inside = (at >= first[:, None]) & (at <= last[:, None])
-    mean = (told[row] * inside[..., None]).sum(1) / inside.sum(1, keepdim=True)
-    begin = 0
-    for part, weight in (("kind", plan.kind), ("mode", 0.5), ("state", 0.3), ("about", 0.5)):
-        logits = mean[:, columns[part]]
-        losses[part] = weight * _soft_loss(logits, said[:, begin : begin + logits.shape[1]])
-        begin += logits.shape[1]
-    chances = silver.pairs.chances[torch.as_tensor(pair, device=device)]
-    losses["pair"] = plan.pair * _soft_loss(_paired(model, states[1], batches[1]), chances)
-    scores, lines = line_scores(model, states[2], batches[2])
-    which = torch.as_tensor(asked, device=device)
-    losses["line"] = plan.answer * _soft_loss(scores, silver.questions.chances[which])
-    best, first, last = silver.questions.spans[which].unbind(1)
-    # An answer counts as much as the teachers believe that its line has one.
-    sure = silver.questions.chances[which].gather(1, best[:, None])[:, 0] * (first != NONE)
-    spots = lines[torch.arange(len(best), device=device) * CANDIDATES + best]
-    off = sum(
-        F.cross_entropy(spots[..., n], end, ignore_index=NONE, reduction="none") for n, end in enumerate((first, last))
-    )
-    losses["answer"] = plan.answer * 0.5 * (off * sure).sum() / sure.sum().clamp(min=1)
-    return losses
-
-
-def _soft_loss(logits: Tensor, chances: Tensor) -> Tensor:
-    """Compute the mean cross-entropy over what has chances; nought if nothing has."""
-    total = -(chances * logits.log_softmax(-1)).sum()
-    return total / chances.sum().clamp(min=1)
 
 
 def encoded(model: Reader, batches: list[Batch]) -> list[Tensor]:
@@ -524,7 +410,7 @@ def class_weights(conversations: list[Conversation], device: str) -> Weights:
     return found
 
 
-def learner_of(model: Reader, plan: Plan, exact: dict[nn.Parameter, Tensor]) -> torch.optim.Optimizer:
+def learner_of(model: Reader, plan: Plan) -> torch.optim.Optimizer:
     """Make the optimiser: lower layers learn more slowly, heads faster, word embeddings not at all."""
     layers = len(model.encoder.layers)
     groups: dict[tuple[float, bool], list[Any]] = {}
@@ -538,7 +424,7 @@ def learner_of(model: Reader, plan: Plan, exact: dict[nn.Parameter, Tensor]) -> 
             rate = plan.rate * plan.lower ** (layers - 1 - int(name.split(".")[2]))
         elif name.startswith("encoder.") and "shape" not in name and "segment" not in name:
             rate = plan.rate * plan.lower**layers
-        groups.setdefault((rate, one.ndim > 1), []).append(exact[one])
+        groups.setdefault((rate, one.ndim > 1), []).append(one)
     rows = [
         {"params": some, "weight_decay": plan.decay * decayed, "peak": rate} for (rate, decayed), some in groups.items()
     ]
@@ -607,9 +493,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=480.0, help="for all runs together, loading included")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--conversations", type=int, default=0, help="take about so many of them, to try the code")
-    parser.add_argument("--smol", type=Path, help="folder of SmolLM2: train a teacher on it")
     parser.add_argument("--start", type=Path, help="folder of an earlier reader's parts, to go on from")
-    parser.add_argument("--silver", type=Path, help="what teachers label; waits for it")
     parser.add_argument("--public", type=int, default=20_000, help="public questions, at most")
     arguments = parser.parse_args()
     arguments.work.mkdir(parents=True, exist_ok=True)
@@ -619,9 +503,7 @@ def main() -> None:
         arguments.device,
         most=arguments.conversations,
         public=arguments.public,
-        smol=arguments.smol,
         start=arguments.start,
-        silver=arguments.silver,
     )
     ends = bench.began + arguments.seconds
     for name, *of in arguments.mean:

@@ -1,6 +1,6 @@
-"""Find the parts of a text that nobody searches for by meaning: the bulk of code, logs, quotations and encoded data.
+"""Tell what people wrote from code, logs, tables, quotations and encoded data.
 
-Such a block is represented by its first lines. Its words are still found: only vectors leave the rest out.
+Vectors represent such a block by its first lines; its words are still found. The reader sees nothing of it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,14 @@ _DIGIT_OR_SIGN = re.compile(r"[!-@\[-`{-~]")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _CODE_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _WORD = re.compile(r"[^\W\d_]+")
+_VISIBLE = re.compile(r"[^\n]")
+_LOG = re.compile(
+    r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d"
+    r"|\[?(?:INFO|DEBUG|WARN|WARNING|ERROR|FATAL|TRACE|CRITICAL)\b[\]:\s]"
+)
+_CAPTION = re.compile(
+    r"\[(?:photo|image|picture|video|sticker|gif|file|attachment|voice|audio)\b[^\]\n]{0,1000}\]", re.IGNORECASE
+)
 _FEWEST_LINES = FIRST_LINES + 2  # a text with fewer is prose
 
 
@@ -32,6 +40,32 @@ def searchable_spans(text: str) -> list[Span]:
     if not text[begin:].isspace():
         spans.append(Span(begin, len(text)))
     return spans or [Span(0, len(text))]
+
+
+def prose(text: str) -> str:
+    """Blank out what is not somebody's own prose: code, logs, tables, quotations, captions. Offsets stay the same."""
+    kept: list[str] = []
+    fence, is_short = "", text.count("\n") < _FEWEST_LINES
+    for match in _LINE.finditer(text):
+        line = match[0]
+        mark = _CODE_FENCE.match(line)
+        if mark and (not fence or (line.strip() == mark[1] and mark[1].startswith(fence))):
+            fence = "" if fence else mark[1]
+            kept.append(_blank(line))
+        else:
+            kept.append(_blank(line) if fence or not _is_prose(line.strip(), is_short) else line)
+    return _CAPTION.sub(lambda found: _blank(found[0]), "".join(kept))
+
+
+def _is_prose(line: str, is_short: bool) -> bool:
+    """Tell whether a line is prose. In a short text a line of numbers is: "09:30" answers a question."""
+    if line.startswith(("|", ">")) or line.count(" | ") > 1 or _LOG.match(line) or _RUN.search(line):
+        return False
+    return is_short or _kind(line, set(), set()) == ""
+
+
+def _blank(text: str) -> str:
+    return _VISIBLE.sub(" ", text)
 
 
 def _may_skip(text: str) -> bool:

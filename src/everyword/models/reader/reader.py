@@ -1,0 +1,173 @@
+"""Run the reader: names and statements of a turn, how two statements relate, the answer to a question in a turn."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everyword.errors import ModelDamaged, ModelError
+from everyword.models.onnx import Session, loading, open_session, register
+from everyword.models.protocol import well_formed
+from everyword.models.reader import decoding
+from everyword.models.reader.decoding import PAIRS, FoundAnswer, FoundEntity, FoundStatement, Matrix, Thresholds
+from everyword.models.reader.rows import JoinedRow, ReadingRow, RowWriter, Side, Turn
+from everyword.models.tokenizers import open_tokenizer
+from everyword.models.weights import EVERYWORD_READER, EVERYWORD_SMALL, ModelFiles, find_model, unpinned_files
+from everyword.models.wordpiece import Encoding
+
+MODEL, TOKENIZER, ABOUT = "reader.onnx", "tokenizer.json", "reader.json"
+REINSTALL = "Run: pip install --force-reinstall everyword-models"
+_MOST_CHARACTERS = 20_000  # of a turn that are read; what follows is a document, and is only searched
+_THREADS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class TurnReading:
+    """What the reader finds in one turn."""
+
+    entities: tuple[FoundEntity, ...] = ()
+    statements: tuple[FoundStatement, ...] = ()
+
+
+class Reader:
+    """The network with its thresholds. Loads its files when it is first used."""
+
+    def __init__(self, files: ModelFiles, words: ModelFiles) -> None:
+        self._files, self._words = files, words
+        self.forget_sessions()
+        register(self)
+
+    @classmethod
+    def default(cls, folder: str | os.PathLike[str] | None = None) -> Reader:
+        """Find the reader that everyword-models ships."""
+        return cls(find_model(EVERYWORD_READER, folder=folder), find_model(EVERYWORD_SMALL, folder=folder))
+
+    @classmethod
+    def in_folder(cls, folder: str | os.PathLike[str]) -> Reader:
+        """Open a reader of one's own."""
+        return cls(unpinned_files(Path(folder), (MODEL, ABOUT)), find_model(EVERYWORD_SMALL))
+
+    def forget_sessions(self) -> None:
+        self._lock = Lock()
+        self._session: Session | None = None
+
+    @property
+    def name(self) -> str:
+        """Name the weights: their version changes what is read."""
+        return f"reader/{self._about['version']}"
+
+    def read(self, turn: Turn, before: Turn | None = None) -> TurnReading:
+        """Find names and statements in a turn; the turn before it helps to understand it."""
+        names: list[FoundEntity] = []
+        stated: list[FoundStatement] = []
+        for row in self._writer.windows(_shortened(turn), before):
+            told = self.run("reading", row)
+            names += decoding.entities(row, told, self._columns, self._thresholds)
+            stated += decoding.statements(row, told, self._columns, self._relations, self._thresholds)
+        return TurnReading(tuple(names), tuple(stated))
+
+    def compare(self, earlier: Side, later: Side) -> dict[str, float]:
+        """Give the probability of each way in which a later statement can relate to an earlier one (PAIRS)."""
+        logits = self.run("pair", self._writer.pair(earlier, later))[0]
+        chances = decoding.softmax(logits / self._temperature("pair"))
+        return dict(zip(PAIRS, map(float, chances), strict=True))
+
+    def answer(self, question: str, turn: Turn, before: Turn | None = None) -> FoundAnswer | None:
+        """Find the words of a turn that answer a question best, with a score; None in an empty turn."""
+        row = self._writer.answer(question, _shortened(turn), before)
+        return decoding.answer(row.starts, row.ends, self.run("answer", row))
+
+    def run(self, output: str, row: ReadingRow | JoinedRow) -> Matrix:
+        """Compute one output for one row: `reading`, `pair` or `answer`."""
+        session = self._opened()
+        feeds: dict[str, NDArray[Any]] = {
+            "words": self._table.rows(row.ids),
+            "segments": np.array(row.segments, np.int64),
+            "shapes": np.array(row.shapes, np.int64),
+        }
+        try:
+            return session.run([output], feeds)[0]
+        except Exception as error:  # onnxruntime has no common error class
+            raise ModelError(f"The reader failed on {len(row.ids)} tokens: {error}") from error
+
+    def _opened(self) -> Session:
+        if self._session is not None:
+            return self._session
+        with loading(), self._lock:
+            if self._session is None:
+                path, sha256 = self._files.paths[MODEL], self._files.sha256[MODEL]
+                self._session = open_session(path, sha256=sha256, threads=min(os.cpu_count() or 1, _THREADS))
+            return self._session
+
+    @cached_property
+    def _about(self) -> dict[str, Any]:
+        return json.loads(self._files.paths[ABOUT].read_text(encoding="utf-8"))
+
+    @cached_property
+    def _relations(self) -> Sequence[str]:
+        return self._about["relations"]
+
+    @cached_property
+    def _columns(self) -> dict[str, slice]:
+        return decoding.columns(len(self._relations))
+
+    @cached_property
+    def _thresholds(self) -> Thresholds:
+        return Thresholds(**self._about["thresholds"])
+
+    def _temperature(self, head: str) -> float:
+        return self._about["temperatures"].get(head, 1.0)
+
+    @cached_property
+    def _table(self) -> _WordTable:
+        where = self._about["words"]
+        path = self._words.paths["model.onnx"]
+        if self._words.sha256["model.onnx"] != where["sha256"]:
+            raise ModelDamaged(f"The reader needs another file than {path}.", fix=REINSTALL)
+        table = np.memmap(path, np.int8, "r", where["offset"], tuple(where["shape"]))
+        scale = np.memmap(path, np.float32, "r", where["scale_offset"], (where["shape"][0], 1))
+        return _WordTable(table, scale)
+
+    @cached_property
+    def _writer(self) -> RowWriter:
+        tokenizer = open_tokenizer(self._words.paths[TOKENIZER])
+
+        def tokenize(text: str) -> Encoding:
+            ids, tokens, offsets, word_ids = tokenizer.encode(well_formed(text))
+            inner = slice(1, -1)  # without the markers at both ends
+            return Encoding(ids[inner], tokens[inner], offsets[inner], word_ids[inner])
+
+        return RowWriter(tokenize)
+
+
+@dataclass(frozen=True, slots=True)
+class _WordTable:
+    """The word embeddings, read from the file of everyword-small, which has the same."""
+
+    table: NDArray[np.int8]
+    scale: NDArray[np.float32]
+
+    def rows(self, ids: Sequence[int]) -> NDArray[np.float32]:
+        return self.table[ids].astype(np.float32) * self.scale[ids]
+
+
+@dataclass(frozen=True, slots=True)
+class _ShortTurn:
+    text: str
+    speaker: str
+    at: str | None
+
+
+def _shortened(turn: Turn) -> Turn:
+    return (
+        turn if len(turn.text) <= _MOST_CHARACTERS else _ShortTurn(turn.text[:_MOST_CHARACTERS], turn.speaker, turn.at)
+    )
