@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         WrittenSentence,
     )
     from everyword.types.graph import Entity, EntityEdit, EntityType, Fact
-    from everyword.types.intents import Belief, Evidence, Identity, Intent, Palace, WakeUp, WakeUpLine, Window
+    from everyword.types.intents import Evidence, Identity, Intent, Palace, WakeUp, WakeUpLine, Window
     from everyword.types.statements import History, Statement, StatementKind, Status, Version
 
 # Loaded when first used: `everyword --help` and a hook must not pay for numpy.
@@ -71,7 +71,7 @@ _WHERE = {
     ),
     **dict.fromkeys(("Concept", "ConceptEdge", "ConceptView", "Folded", "JournalEntry"), "everyword.types.concepts"),
     **dict.fromkeys(("Identity", "WakeUpLine", "WakeUp"), "everyword.types.intents"),
-    **dict.fromkeys(("Belief", "Evidence", "Intent", "Palace", "Window"), "everyword.types.intents"),
+    **dict.fromkeys(("Evidence", "Intent", "Palace", "Window"), "everyword.types.intents"),
     **dict.fromkeys(("Statement", "StatementKind", "History", "Status", "Version"), "everyword.types.statements"),
     **dict.fromkeys(("Entity", "EntityEdit", "EntityType", "Fact"), "everyword.types.graph"),
 }
@@ -79,7 +79,6 @@ _WHERE = {
 __all__ = [
     "Answer",
     "AsyncMemory",
-    "Belief",
     "Change",
     "Citation",
     "Client",

@@ -88,7 +88,6 @@ class AsyncConcepts:
     fold = _in_thread(Concepts.fold)
     journal = _in_thread(Concepts.journal)
     undo = _in_thread(Concepts.undo)
-    beliefs = _in_thread(Concepts.beliefs)
     window = _in_thread(Concepts.window)
     palace = _in_thread(Concepts.palace)
 

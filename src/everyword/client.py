@@ -131,7 +131,6 @@ class RemoteConcepts:
     fold = _remote(Concepts.fold)
     journal = _remote(Concepts.journal)
     undo = _remote(Concepts.undo)
-    beliefs = _remote(Concepts.beliefs)
     window = _remote(Concepts.window)
     palace = _remote(Concepts.palace)
 

@@ -40,7 +40,6 @@ DERIVED = (
     "concepts.list",
     "concepts.journal",
     "intents.list",
-    "concepts.beliefs",
     "concepts.window",
 )
 

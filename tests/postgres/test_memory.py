@@ -78,7 +78,6 @@ def _all(memory: Memory) -> dict[str, Any]:
         "journal": memory.concepts.journal(limit=1_000),
         "intents": memory.intents.list(),
         "intents of a wing": memory.wing("work").intents.list(),
-        "beliefs": memory.concepts.beliefs(),
         "wake_up": memory.wake_up().text,
         "window": memory.concepts.window(400),
         "palace": memory.concepts.palace(),

@@ -398,7 +398,6 @@ def test_what_mcp_writes(tmp_path: Path) -> None:
             "entities": {},
             "facts": {},
             "intents": {},
-            "beliefs": {},
             "concepts": {},
             "stats": {},
             "show": {"id": ids[0]},

@@ -167,7 +167,6 @@ def test_reads_agree(unchanged: Both) -> None:
         lambda one: one.graph.entities(),
         lambda one: one.graph.entity("Ana"),
         lambda one: one.graph.edits(),
-        lambda one: one.concepts.beliefs(),
         lambda one: one.concepts.window(now=NOW),
         lambda one: one.concepts.palace(),
         lambda one: one.concepts.list(),

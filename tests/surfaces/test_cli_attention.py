@@ -1,4 +1,4 @@
-"""Intents, beliefs, the window and the palace on the command line, and watching a file that another process writes."""
+"""Intents, the window and the palace on the command line, and watching a file that another process writes."""
 
 from __future__ import annotations
 
@@ -58,16 +58,6 @@ def test_intents_with_their_quotes_and_what_an_answer_does(run: Run) -> None:
 def test_wrong_words_end_with_an_exit_code_and_a_fix(run: Run) -> None:
     assert run("intents", "--status", "odd").code == 2
     assert run("answer_intent", "in_0", "accept").code != 0
-    assert run("beliefs", "--of", "Ana").code == 2
-
-
-def test_beliefs_in_a_table(run: Run) -> None:
-    lines = run("beliefs").out.splitlines()
-    assert lines[0].split()[:3] == ["who", "thing", "is"]
-    assert any("(actual state)" in line and "review" in line for line in lines)
-    (belief,) = run("beliefs", "Leo", "the ticket", "--json").json["beliefs"]
-    assert (belief["holder"], belief["value"], belief["by"]) == ("Leo", "review", "said")
-    assert belief["ground"]["quote"] == SAID[1][0]
 
 
 def test_the_window_needs_no_question(run: Run) -> None:

@@ -21,7 +21,7 @@ ONLY_HERE = {"recall": {"explain"}, "forget": {"yes"}, "import": {"watch"}, "wak
 ONLY_IN_PYTHON = {"hits", "on_text", "on_found", "on_done"}  # objects of the library: no surface can give them
 VERBS = """add import recall context ask wake_up identity statements history correct retract records entities entity
 facts
-timeline conflicts merge split edits undo concepts concept fold journal undo_change intents answer_intent beliefs
+timeline conflicts merge split edits undo concepts concept fold journal undo_change intents answer_intent
 window palace sessions events show records forget stats verify rebuild settle backup export doctor watch init mcp
 hook serve keys webhooks worker migrate"""
 

@@ -10,13 +10,13 @@ from everyword.api.arguments import Time, checked_count
 from everyword.api.intents import intents_of_the_minute
 from everyword.api.scope import Scope, public, public_in_steps
 from everyword.engine.retry import again
-from everyword.errors import InvalidInput, NotFound, OutOfDate
+from everyword.errors import NotFound, OutOfDate
 from everyword.jobs.deriver import catch_up
 from everyword.knowledge.concept_visibility import reworded
 from everyword.storage.protocol import CONCEPTS, INTENTS, STATEMENTS, Member, Reader
 from everyword.text.terms import whole_until
 from everyword.types.concepts import Concept, ConceptEdge, ConceptView, Folded, Ground, JournalEntry
-from everyword.types.intents import Belief, Palace, Window
+from everyword.types.intents import Palace, Window
 from everyword.types.records import RecordKind
 from everyword.types.times import as_datetime, from_micros
 
@@ -28,7 +28,6 @@ _MOST_SHOWN = 1_000  # rooms of a wing, drawers of a room
 # Inside the class `list` is a method.
 _Concepts = list[Concept]
 _Entries = list[JournalEntry]
-_Beliefs = list[Belief]
 
 
 class Concepts:
@@ -110,37 +109,6 @@ class Concepts:
         engine, space = self.scope.engine, self.scope.space
         again(engine, lambda: catch_up(engine, space, (CONCEPTS,)), resumes=True)
         return replace(entry, undone=True)
-
-    @public
-    def beliefs(
-        self,
-        holder: str | None = None,
-        thing: str | None = None,
-        *,
-        of: str | None = None,
-        as_of: Time | None = None,
-    ) -> _Beliefs:
-        """Tell where things are and how they stand, as somebody believes, each with the words that it rests on.
-
-        Without a holder: everybody's, and first how it is by the latest word (`holder` None). of: what the holder
-        thinks that somebody else thinks. as_of: by what was known then.
-        """
-        from everyword.knowledge.intents import beliefs_in
-
-        for name, given in (("holder", holder), ("thing", thing), ("of", of)):
-            if given is not None and not (isinstance(given, str) and given.strip()):
-                raise InvalidInput(f"{name} is a name, not {given!r}.")
-        if of is not None and holder is None:
-            raise InvalidInput("Say who is thought to think so: holder.")
-        with self.scope.reader(INTENTS) as reader:
-            return beliefs_in(
-                reader,
-                holder=holder,
-                thing=thing,
-                of=of,
-                wing=self.scope.wing,
-                as_of=None if as_of is None else as_datetime(as_of, "as_of"),
-            )
 
     @public
     def window(self, budget: int = 2000, *, now: Time | None = None, as_of: Time | None = None) -> Window:

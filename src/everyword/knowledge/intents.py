@@ -1,4 +1,4 @@
-"""Intents and beliefs, computed when they are read from marks of events and from to-do statements.
+"""Intents, computed when they are read from marks of events and from to-do statements.
 
 A correction of a statement moves the deadline of its goal; undoing the statement that closed a goal reopens it.
 """
@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 from everyword.engine.engine import Engine
 from everyword.knowledge.concepts import topics_of
 from everyword.knowledge.legacy.extract.compare import Action
-from everyword.knowledge.legacy.fold.beliefs import State, beliefs, states_of, watched
 from everyword.knowledge.legacy.fold.clusters import Deed, Goal, Reply, trouble
 from everyword.knowledge.legacy.fold.goals import DATED, MarkKind, deadline_in, marks_of
 from everyword.knowledge.legacy.fold.intents import crystallise
@@ -22,7 +21,7 @@ from everyword.knowledge.legacy.fold.wanting import OWN
 from everyword.storage.protocol import MarkFilter, MarkRow, Reader
 from everyword.types.events import Event, Span
 from everyword.types.ids import raw_event_id
-from everyword.types.intents import Belief, Evidence, Intent, IntentAnswer, IntentCategory
+from everyword.types.intents import Evidence, Intent, IntentAnswer, IntentCategory
 from everyword.types.statements import BY_HAND, TO_DO, Stance, Statement, StatementKind, Status
 from everyword.types.times import as_datetime
 
@@ -117,9 +116,6 @@ MOST_DEEDS = 4_000
 MOST_TROUBLES = 1_000
 MOST_REPLIES = 1_000
 MOST_TODOS = 500
-MOST_STATES = 2_000
-HEARD_STATES = 300  # of the newest, for which hearers are looked up
-HEARD_TURNS = 20  # before a sentence, whose speakers hear it
 _RETRACT = "retract"  # actions in the journal
 _MOST_CACHED = 64  # lists of intents: a service with many tenants keeps those of the busy ones
 
@@ -129,7 +125,7 @@ _MOST_CACHED = 64  # lists of intents: a service with many tenants keeps those o
 
 def marks_in(seq: int, event: Event) -> list[MarkRow]:
     """Find the marks in an event."""
-    return [MarkRow(seq, mark.kind.value, mark.span, mark.body) for mark in (*marks_of(event), *states_of(event))]
+    return [MarkRow(seq, mark.kind.value, mark.span, mark.body) for mark in marks_of(event)]
 
 
 # Intents
@@ -305,40 +301,3 @@ def _ground(event: Event, span: Span) -> Evidence:
         event_id=event.id, span=span, quote=event.text[span.start : span.end], at=event.at, speaker=event.speaker
     )
 
-
-# Beliefs
-
-
-def beliefs_in(
-    reader: Reader,
-    *,
-    holder: str | None = None,
-    thing: str | None = None,
-    of: str | None = None,
-    wing: str | None = None,
-    as_of: datetime | None = None,
-) -> list[Belief]:
-    """Compute who believes what in a snapshot."""
-    rows = reader.marks(MarkKind.STATE, MarkFilter(wing=wing, as_of=as_of), limit=MOST_STATES)
-    events = reader.fetch(sorted({row.seq for row in rows}))
-    heard = _hearers(reader, sorted({row.seq for row in rows[:HEARD_STATES]}))
-    states = [
-        State(
-            seq=row.seq,
-            ground=_ground(events[row.seq], row.span),
-            session=events[row.seq].session,
-            body=row.body,
-            hearers=heard.get(row.seq, ()),
-        )
-        for row in rows
-    ]
-    return beliefs(watched(states), holder=holder, thing=thing, of=of)
-
-
-def _hearers(reader: Reader, seqs: Iterable[int]) -> dict[int, tuple[str, ...]]:
-    before = {seq: reader.said_earlier(seq, limit=HEARD_TURNS) for seq in seqs}
-    outlines = reader.outlines(sorted({one for turns in before.values() for one in turns}))
-    return {
-        seq: tuple(dict.fromkeys(who for one in turns if one in outlines and (who := outlines[one].speaker)))
-        for seq, turns in before.items()
-    }

@@ -447,7 +447,7 @@ ANALYSIS = "analysis"  # the version of core/words.py that made the postings
 STATEMENTS, FACTS, SESSIONS, INTENTS, CONCEPTS = "statements", "facts", "sessions", "intents", "concepts"
 # The views of the log, in the order in which they are derived, with the version of the code that derives each. Raise a
 # version where the code derives something else: the view is then derived again.
-VIEWS = {STATEMENTS: 1, FACTS: 1, SESSIONS: 1, INTENTS: 1, CONCEPTS: 1}
+VIEWS = {STATEMENTS: 1, FACTS: 1, SESSIONS: 1, INTENTS: 2, CONCEPTS: 1}
 SCRUB_OWED = "scrub_owed"  # a value of its own for each removal, until what lies on disk has been rewritten
 NOT_OWED = "0"
 FENCE_KEY = "fence_key"  # secret from which fences around recorded text are derived

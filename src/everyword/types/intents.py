@@ -1,4 +1,4 @@
-"""Intents, beliefs, the window, the palace, identity and wake-up: what a memory shows without a question."""
+"""Intents, the window, the palace, identity and wake-up: what a memory shows without a question."""
 
 from __future__ import annotations
 
@@ -94,30 +94,6 @@ class Intent:
 
 
 URGENCY_SHARE = 0.6  # of an intent's priority; the rest is importance (CogniFold)
-
-
-class KnownBy(StrEnum):
-    """How somebody came to believe something."""
-
-    SAW = "saw"
-    TOLD = "told"
-    SAID = "said"
-    DID = "did"
-    FACT = "fact"  # nobody's belief: the actual state, by the latest word
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Belief:
-    """The place or state of a thing as somebody believes it; `holder` is None for the actual state."""
-
-    holder: str | None
-    thing: str
-    value: str
-    since: datetime
-    ground: Evidence
-    by: KnownBy
-    current: bool  # whether it agrees with the latest word
-    of: str | None = None  # for a belief about a belief, whose: what Anne thinks that Sally thinks
 
 
 class Tier(StrEnum):

@@ -28,7 +28,7 @@ from everyword.types.events import (
 )
 from everyword.types.feed import Waiting
 from everyword.types.graph import Entity, EntityEdit, Fact
-from everyword.types.intents import LIVE, Belief, Identity, Intent, Palace, PalaceWing, Room, Tier, WakeUp, Window
+from everyword.types.intents import LIVE, Identity, Intent, Palace, PalaceWing, Room, Tier, WakeUp, Window
 from everyword.types.records import Record
 from everyword.types.statements import BY_HAND, History, Statement, Status
 from everyword.types.times import day_in_words, utc_now
@@ -293,17 +293,6 @@ def _quoted(statement: Statement) -> list[Piece]:
     return [Styled(f"“{statement.quote}”{_speaker(statement.speaker)}", "dim")]
 
 
-def _belief_row(belief: Belief) -> Row:
-    return {
-        Column("who", style="name"): _holder(belief),
-        Column("thing"): belief.thing,
-        Column("is"): Styled(belief.value, "good" if belief.current else "warning"),
-        Column("since"): f"{belief.since:%Y-%m-%d %H:%M}",
-        Column("by"): belief.by.value + ("" if belief.current else ", out of date"),
-        Column("words"): Styled(f"“{belief.ground.quote}”", "dim"),
-    }
-
-
 def window(page: Page, shown: Window) -> None:
     """Show the window by tiers; programs get its fenced text."""
     if not page.for_people:
@@ -373,12 +362,6 @@ def _why(intent: Intent) -> list[Piece]:
 
 def _speaker(speaker: str | None) -> str:
     return f" ({speaker})" if speaker else ""
-
-
-def _holder(belief: Belief) -> Piece:
-    if belief.holder is None:
-        return Styled("(actual state)", "strong")
-    return f"{belief.holder} of {belief.of}" if belief.of else belief.holder
 
 
 def _wing(page: Page, wing: PalaceWing) -> None:
@@ -705,7 +688,6 @@ VIEWS: dict[str, Callable[[Page, Any], None]] = {
     "records": _list(_record_heading, _record_details),
     "intents": _intents,
     "answer_intent": _single(_intents),
-    "beliefs": _table(_belief_row),
     "window": window,
     "palace": palace,
     "concepts": _table(_concept_row),

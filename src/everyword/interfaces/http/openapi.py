@@ -272,7 +272,7 @@ def _answer(answers: Sequence[str], **kinds: str) -> Schema:
 
 
 # Parameters that are described for GET. OpenAPI can't say of a query that one parameter excludes or needs another.
-IN_LINKS: dict[str, tuple[str, ...]] = {"show": ("id",), "beliefs": ("holder", "thing", "as_of", "limit", "cursor")}
+IN_LINKS: dict[str, tuple[str, ...]] = {"show": ("id",)}
 
 # Conditions on the members of a body, besides those that are always required.
 _NONE: Schema = {"type": "null"}
@@ -290,7 +290,6 @@ _OF_BODY: dict[str, Schema] = {
         ]
     },
     "show": {"oneOf": [_has(one) for one in ("id", "key")]},
-    "beliefs": {"allOf": [{"anyOf": [{"properties": {"of": {"type": "null"}}}, _has("holder")]}]},
     "answer_intent": {
         "oneOf": [
             _answer(("modify",), text="string", until="null") | {"required": ["text"]},

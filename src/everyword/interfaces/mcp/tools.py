@@ -55,7 +55,6 @@ OFFERS = (
         advice="Use it at the start of a conversation, or when the user asks what is to be done. Mention at most one.",
     ),
     Offer(operation="answer_intent", advice="Only when the user says what to do with it."),
-    Offer(operation="beliefs", advice="Use it when it matters who knows of a change, or where a thing is now."),
     Offer(operation="window", advice="Use it when there is no question yet."),
     Offer(operation="stats"),
     Offer(

@@ -406,20 +406,6 @@ OPERATIONS = (
         ),
     ),
     Operation(
-        "beliefs",
-        "list where each person believes things to be and in what state, with quotes",
-        method="concepts.beliefs",
-        details="People who were present when a thing changed know of it. Others believe the old state until told.",
-        parameters=(
-            Parameter("holder", TEXT, "who believes it (default: everyone, and the actual state)", positional=True),
-            Parameter("thing", TEXT, "only this thing", positional=True),
-            Parameter("of", TEXT, "what the holder thinks that this person thinks"),
-            _AS_OF,
-        ),
-        read_only=True,
-        result="beliefs",
-    ),
-    Operation(
         "window",
         "show what matters now, without a question: events, concepts and intents in three tiers",
         method="concepts.window",

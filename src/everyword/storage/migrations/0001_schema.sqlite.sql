@@ -545,12 +545,12 @@ CREATE TABLE fold_marks (
   profile TEXT NOT NULL
 ) STRICT;
 
--- Attention: the places in events that intents and beliefs are made of, and how often events were recalled.
+-- Attention: the places in events that intents are made of, and how often events were recalled.
 
 -- Derived, event by event: `rebuild` makes it anew from `events`. What it comes to is computed when it is asked for.
 CREATE TABLE marks (
   space INTEGER NOT NULL,
-  kind TEXT NOT NULL,                         -- goal, deed, answer, state
+  kind TEXT NOT NULL,                         -- goal, deed, trouble, answer
   seq INTEGER NOT NULL,                       -- of the event
   place INTEGER NOT NULL,                     -- its number among the marks of the event
   start INTEGER NOT NULL,

@@ -58,7 +58,6 @@ class MarkKind(StrEnum):
     DEED = "deed"
     TROUBLE = "trouble"  # what goes wrong or falls short: it shows that a goal is not met, and is none by itself
     ANSWER = "answer"
-    STATE = "state"  # where a thing is, who is there, who was told: see beliefs.py
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
