@@ -226,7 +226,7 @@ def test_a_thread_that_does_not_finish_makes_the_child_refuse(path: Path, monkey
 
 
 def test_a_fork_that_python_was_not_told_of(path: Path) -> None:
-    # Without the background thread: if another thread waits for the GIL at such a fork, CPython itself hangs in the child.
+    # Without the background thread: CPython hangs in the child if another thread waits for the GIL at such a fork.
     with Memory.open(path, settings=Settings(background=False), embedder="hashing") as memory:
         memory.add("Ana lives in Lisbon.")
         child = ctypes.PyDLL(None).fork()

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from training.reading import agreement, convert, corpus, decoding, external
+from training.reading import agreement, convert, corpus, external
 from training.reading.corpus import Entity, Statement, Turn
 from training.reading.examples import Writer, statements_of, tags
 from training.reading.metrics import ReadingScores, answer_scores, best_least, match, pair_scores, union_share
 
+from everyword.models.reader import decoding
 from everyword.models.reader.decoding import PAIRS
 from everyword.models.reader.rows import sentences
 

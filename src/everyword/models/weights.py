@@ -59,14 +59,6 @@ EVERYWORD_SMALL = PinnedModel(
     package_folder="everyword-small",
     requirement="everyword-models==0.2.0",
 )
-# Finds names, statements, updates and answers; reads its word embeddings from the file of everyword-small.
-EVERYWORD_READER = PinnedModel(
-    name="everyword-reader",
-    sha256={"reader.onnx": "", "reader.json": ""},
-    package="everyword_models",
-    package_folder="everyword-reader",
-    requirement="everyword-models==0.2.0",
-)
 # answerai-colbert-small-v1
 COLBERT_SMALL = PinnedModel(
     name="colbert-small",

@@ -21,7 +21,7 @@ from everyword.models.reader import decoding
 from everyword.models.reader.decoding import PAIRS, FoundAnswer, FoundEntity, FoundStatement, Matrix, Thresholds
 from everyword.models.reader.rows import JoinedRow, ReadingRow, RowWriter, Side, Turn
 from everyword.models.tokenizers import open_tokenizer
-from everyword.models.weights import EVERYWORD_READER, EVERYWORD_SMALL, ModelFiles, find_model, unpinned_files
+from everyword.models.weights import EVERYWORD_SMALL, ModelFiles, find_model, unpinned_files
 from everyword.models.wordpiece import Encoding
 
 MODEL, TOKENIZER, ABOUT = "reader.onnx", "tokenizer.json", "reader.json"
@@ -47,13 +47,8 @@ class Reader:
         register(self)
 
     @classmethod
-    def default(cls, folder: str | os.PathLike[str] | None = None) -> Reader:
-        """Find the reader that everyword-models ships."""
-        return cls(find_model(EVERYWORD_READER, folder=folder), find_model(EVERYWORD_SMALL, folder=folder))
-
-    @classmethod
     def in_folder(cls, folder: str | os.PathLike[str]) -> Reader:
-        """Open a reader of one's own."""
+        """Open the reader in a folder: reader.onnx and reader.json."""
         return cls(unpinned_files(Path(folder), (MODEL, ABOUT)), find_model(EVERYWORD_SMALL))
 
     def forget_sessions(self) -> None:

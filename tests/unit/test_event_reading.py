@@ -1,0 +1,133 @@
+"""Reading events: what is hidden from the reader, how dates are told, and how readings are scored."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from evals.reading import same_date, scores
+
+from everyword.knowledge.reading import said_date, turn_of
+from everyword.models.reader import decoding
+from everyword.models.reader.rows import RowWriter, Side, sentences
+from everyword.models.tokenizers import open_tokenizer
+from everyword.models.weights import EVERYWORD_SMALL, find_model
+from everyword.models.wordpiece import Encoding
+from everyword.text.skipping import prose
+from everyword.types.events import Event, Span
+from everyword.types.statements import SaidDate
+
+MONDAY = datetime(2026, 3, 9, 10, tzinfo=UTC)
+
+PASTED = """The build broke again, I blame the cache.
+```python
+cache = {}
+```
+2026-03-09 10:00:01 INFO worker started
+> you wrote this last week
+| name | value |
+We move to Redis on Friday. [photo: a cat on a sofa]
+"""
+
+
+def test_the_reader_sees_prose_alone_at_the_same_places() -> None:
+    seen = prose(PASTED)
+    assert len(seen) == len(PASTED)
+    assert [line.strip() for line in seen.splitlines() if line.strip()] == [
+        "The build broke again, I blame the cache.",
+        "We move to Redis on Friday.",
+    ]
+    assert seen.index("We move") == PASTED.index("We move")
+
+
+@pytest.mark.parametrize("text", ["09:30", "$500", "", "   ", "ok :-)", "> but that is what he said\n", "``` open"])
+def test_short_texts_lose_only_quotations_and_code(text: str) -> None:
+    assert prose(text).strip() in (text.strip(), "")
+    assert (prose(text).strip() == "") == text.startswith((">", "```", " ")) or not text
+
+
+def test_what_is_told_decides_the_direction_of_a_date() -> None:
+    text = "dentist on Friday"
+    span = Span(0, len(text))
+    ahead = said_date(text, span, MONDAY, kind="plan", state="open")
+    back = said_date(text, span, MONDAY, kind="event", state=None)
+    done = said_date(text, span, MONDAY, kind="task", state="done")
+    assert [one and one.start.date().isoformat() for one in (ahead, back, done)] == [
+        "2026-03-13",
+        "2026-03-06",
+        "2026-03-06",
+    ]
+    assert said_date(text, Span(0, 7), MONDAY, kind="plan", state="open") is None
+    assert said_date("I swim every Friday", Span(0, 19), MONDAY, kind="habit", state=None) is None
+
+
+def test_an_event_without_a_speaker_is_read_as_its_role() -> None:
+    assert turn_of(Event(text="Hi", at=MONDAY, recorded_at=MONDAY)).speaker == "user"
+    assert turn_of(Event(text="Hi", role="assistant", at=MONDAY, recorded_at=MONDAY)).speaker == "assistant"
+    assert turn_of(Event(text="Hi", speaker="Ana", at=MONDAY, recorded_at=MONDAY)).at == "2026-03-09"
+
+
+@pytest.fixture(scope="module")
+def writer() -> RowWriter:
+    tokenizer = open_tokenizer(find_model(EVERYWORD_SMALL).paths["tokenizer.json"])
+
+    def tokenize(text: str) -> Encoding:
+        ids, tokens, offsets, words = tokenizer.encode(text)
+        return Encoding(ids[1:-1], tokens[1:-1], offsets[1:-1], words[1:-1])
+
+    return RowWriter(tokenize)
+
+
+def _turn(text: str, speaker: str = "Ana") -> Event:
+    return Event(text=text, speaker=speaker, at=MONDAY, recorded_at=MONDAY)
+
+
+def test_a_row_keeps_the_place_of_every_word(writer: RowWriter) -> None:
+    turn = turn_of(_turn("We moved to Porto, near Mia. " * 40))
+    rows = list(writer.windows(turn, turn_of(_turn("Where are you now?", "Ben"))))
+    assert len(rows) > 1
+    read: set[int] = set()
+    for row in rows:
+        assert len(row.ids) == len(row.segments) == len(row.shapes) == len(row.starts) == len(row.first)
+        assert len(row.ids) <= 512
+        for n in row.own():
+            read.update(range(row.starts[n], row.ends[n]))
+    assert {n for n, char in enumerate(turn.text) if not char.isspace()} == read
+
+
+def test_a_pair_has_both_quotes_and_what_surrounds_them(writer: RowWriter) -> None:
+    one, two = turn_of(_turn("I live in Porto. It rains.")), turn_of(_turn("I left Porto"))
+    row = writer.pair(Side(one, Span(0, 15), "Ana", None), Side(two, Span(0, 12), "Ana", one))
+    assert sorted(set(row.segments)) == [0, 1, 3, 4]
+    assert len(row.ids) == len(row.segments) == len(row.shapes)
+
+
+def test_sentences_cover_the_text_and_long_ones_are_split() -> None:
+    text = "Hi there! how are you\n- buy milk " + "and more, " * 60
+    found = sentences(text)
+    assert "".join(text[a:b] for a, b in found).replace(" ", "") == text.replace(" ", "").replace("\n", "")
+    assert max(end - start for start, end in found) < 220
+
+
+def test_the_best_span_is_in_order_and_not_too_long() -> None:
+    import numpy as np
+
+    begins, ends = np.array([0.0, 5.0, 1.0, 0.0]), np.array([9.0, 0.0, 1.0, 6.0])
+    assert decoding.best_span(begins, ends, 4)[1:] == (1, 3)
+    assert decoding.best_span(begins, ends, 2)[1:] == (0, 0)
+    assert decoding.answer([-1, -1], [-1, -1], np.zeros((2, 2))) is None
+
+
+def test_scores_are_sums_with_intervals_around_them() -> None:
+    found = scores([{"statements": (3, 4, 5)}, {"statements": (1, 2, 5)}, {}])["statements"]
+    assert found.precision[0] == pytest.approx(4 / 6)
+    assert found.recall[0] == pytest.approx(0.4)
+    assert found.recall[1] <= found.recall[0] <= found.recall[2]
+    assert found.told == 10
+
+
+def test_dates_are_the_same_if_they_cover_mostly_the_same_days() -> None:
+    week = (datetime(2026, 3, 9, tzinfo=UTC), datetime(2026, 3, 16, tzinfo=UTC))
+    assert same_date(SaidDate(week[0], week[1], "this week"), week)
+    assert same_date(SaidDate(week[0], datetime(2027, 1, 1, tzinfo=UTC), "since Monday"), week)
+    assert not same_date(SaidDate(week[1], datetime(2026, 3, 23, tzinfo=UTC), "next week"), week)
