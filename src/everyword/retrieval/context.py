@@ -49,6 +49,7 @@ class _Line:
     seq: int
     span: Span
     rank: int  # lines with a high rank are dropped first
+    until: datetime | None = None  # since when something else holds instead
 
     @cached_property
     def words(self) -> str:
@@ -68,6 +69,8 @@ class _Line:
         after = _ELLIPSIS if event.text[span.end :].strip() else ""
         quote = event.text[span.start : span.end]
         notes = [one_line(note) for note in date_notes(quote, event.at)]
+        if self.until is not None:
+            notes.append(f"no longer so since {day_in_words(self.until)}")
         label = label_of(event)
         return speaker_line(f"{before}{quote}{after}", speaker=event.speaker, labels=[label] if label else []), notes
 
@@ -204,12 +207,12 @@ def _take(
 def _fitting(packed: _Packed, hit: Hit, rank: int, *, most: int) -> _Line | None:
     """Return the whole event if it is cheap enough, or else its matching sentences if they fit."""
     whole = Span(0, len(hit.event.text))
-    line = _Line(hit.event, hit.seq, whole, rank)
+    line = _Line(hit.event, hit.seq, whole, rank, hit.replaced_at)
     # Do not count the tokens of a book that can't fit.
     small = whole.end <= _LONGEST_TOKEN * packed.left
     if small and packed.cost(line) <= min(packed.left, most):
         return line
-    quoted = line if hit.span == whole else _Line(hit.event, hit.seq, hit.span, rank)
+    quoted = line if hit.span == whole else _Line(hit.event, hit.seq, hit.span, rank, hit.replaced_at)
     if quoted is line and not small:
         return None
     return quoted if packed.cost(quoted) <= packed.left else None

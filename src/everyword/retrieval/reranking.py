@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 
 from everyword.models.protocol import LateInteraction, Question, Reranker
 from everyword.retrieval.boosts import Boosts
-from everyword.retrieval.candidates import WORDS_ARM, Candidate, NeighbourGain, Placement, SearchScope, rank_matched
+from everyword.retrieval.candidates import (
+    STATES_NOTHING,
+    WORDS_ARM,
+    Candidate,
+    NeighbourGain,
+    Placement,
+    SearchScope,
+    rank_matched,
+)
 from everyword.retrieval.config import SearchConfig
 from everyword.retrieval.late_interaction import MaxSim, joint_matches, new_neighbours, turns_around
 from everyword.storage.protocol import Model
@@ -71,7 +79,7 @@ def _match(scope: SearchScope, maxsim: MaxSim, candidates: Sequence[Candidate]) 
     matched = [candidate for candidate in candidates if candidate.seq in maxsim.rows]
     for candidate in matched:
         candidate.outline = outlines.get(candidate.seq)
-        candidate.states_current = stated.get(candidate.seq)
+        candidate.states = stated.get(candidate.seq, STATES_NOTHING) if scope.config.superseded else None
         # Where the model can't read the question, words choose what to quote of a long event.
         candidate.window = None if maxsim.blind else maxsim.windows[maxsim.rows[candidate.seq]]
     return matched

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from everyword.models.protocol import Embedder, LateInteraction
@@ -20,6 +20,7 @@ from everyword.retrieval.query_analysis import Analysis, analyse
 from everyword.retrieval.quotes import choose_quote
 from everyword.retrieval.reranking import late_interaction_stage
 from everyword.retrieval.subject_match import NamedPeople, subject_boost
+from everyword.retrieval.superseded import DEPTH, current_first
 from everyword.storage.protocol import Model, Reader
 from everyword.text.terms import question_terms
 from everyword.types.events import Event, Filter, Hit, Hits
@@ -78,7 +79,7 @@ def search(
     if deep and k is not None:
         ranked = [*ranked, *search_deeper(scope, ranked, question, k)]
     count = auto_k(ranked, asked, config) if k is None else k
-    hits = _hits(scope, ranked, text, asked, count, rerank)
+    hits = _hits(scope, ranked, text, asked, count, rerank, as_of=which.as_of is not None)
     return Hits(hits, confidence=sure, pending=reader.count_pending_vectors())
 
 
@@ -94,7 +95,14 @@ def _weigh_by_trust(scope: SearchScope, ranked: list[Candidate]) -> list[Candida
 
 
 def _hits(
-    scope: SearchScope, ranked: list[Candidate], question: str, asked: Analysis, k: int, rerank: Rerank | None
+    scope: SearchScope,
+    ranked: list[Candidate],
+    question: str,
+    asked: Analysis,
+    k: int,
+    rerank: Rerank | None,
+    *,
+    as_of: bool,
 ) -> list[Hit]:
     """Fetch the best candidates in batches, rerank the first batch, and drop repetitions, until there are `k` hits.
 
@@ -119,7 +127,17 @@ def _hits(
     newest = config.newest
     kept = unique.in_order[: max(k, newest.depth if newest else 0)]
     hits = [_hit(events[candidate.seq], candidate, scope.terms) for candidate in kept]
-    return (newest_first(hits, question, asked, newest) if newest else hits)[:k]
+    if newest:
+        hits = newest_first(hits, question, asked, newest)
+    closed = _closed_among(scope, kept[:DEPTH]) if config.superseded and not as_of else set[int]()
+    return current_first(scope.reader, hits, question, asked, closed=closed, allowed=scope.allowed)[:k]
+
+
+def _closed_among(scope: SearchScope, candidates: Sequence[Candidate]) -> set[int]:
+    """Find the events that state something which no longer holds."""
+    unknown = [one.seq for one in candidates if one.states is None]
+    stated = scope.reader.stated_by(unknown) if unknown else {}
+    return {one.seq for one in candidates if (states := one.states or stated.get(one.seq)) and states.closed}
 
 
 def _hit(event: Event, candidate: Candidate, terms: Mapping[int, float]) -> Hit:

@@ -74,6 +74,13 @@ class StatementText(NamedTuple):
     current: bool
 
 
+class StatedBy(NamedTuple):
+    """Whether what an event states still holds."""
+
+    current: bool  # some of it does, or it states nothing
+    closed: bool  # some of it was replaced or has ended
+
+
 class MarkRow(NamedTuple):
     """A span of an event that states a goal, a deed, an answer or a state."""
 

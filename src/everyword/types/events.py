@@ -134,6 +134,8 @@ class Hit:
     span: Span
     scores: tuple[Score, ...] = ()
     seq: int = 0  # position in the log; orders events of the same moment
+    replaced_by: str | None = None  # id of the event that says what holds now instead
+    replaced_at: datetime | None = None  # until when it held
 
     @property
     def text(self) -> str:

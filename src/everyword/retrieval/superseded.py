@@ -1,0 +1,113 @@
+"""What holds now comes first: what replaced or ended a hit is shown above it.
+
+Statements know their versions. A hit is over if the statement in it that fits the question best has a later version.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+
+from everyword.retrieval.query_analysis import Analysis
+from everyword.storage.protocol import Reader, Seqs
+from everyword.text.terms import question_terms, term_counts
+from everyword.types.events import Event, Hit, Score, Span
+from everyword.types.ids import raw_event_id
+from everyword.types.statements import Statement, Status
+from everyword.types.times import day_in_words
+
+STAGE = "holds now"
+DEPTH = 10  # first hits that are looked at
+_STEP = 1e-6  # by which what holds now is scored above what it replaced
+ASKS_PAST = re.compile(
+    r"\b(?:before|initial|initially|original|originally|previous|previously|earlier|former|formerly|used to|first|"
+    r"back then|at the time|old)\b",
+    re.IGNORECASE,
+)
+
+
+def asks_past(question: str, asked: Analysis) -> bool:
+    """Tell whether a question asks how things were: then what was replaced may be the answer."""
+    return bool(asked.windows) or asked.first_last == "first" or ASKS_PAST.search(question) is not None
+
+
+def current_first(
+    reader: Reader,
+    hits: Sequence[Hit],
+    question: str,
+    asked: Analysis,
+    *,
+    closed: Collection[int],
+    allowed: Seqs | None,
+) -> list[Hit]:
+    """Mark the hits that are over; unless the past is asked for, put above them what replaced or ended them.
+
+    closed: places in the log of events that state something which no longer holds. allowed: those that may be shown.
+    """
+    looked_at = [hit for hit in hits[:DEPTH] if hit.seq in closed]
+    stated = reader.statements_of([hit.seq for hit in looked_at]) if looked_at else {}
+    terms = set(question_terms(question))
+    order = list(hits)
+    for hit in looked_at:
+        old = _over(stated.get(hit.seq, ()), terms)
+        new = _last_version(reader, old) if old is not None else None
+        known = _found(reader, new, allowed) if new is not None else None
+        if old is None or new is None or known is None or known[0] == hit.seq:
+            continue
+        place = next(n for n, one in enumerate(order) if one.seq == hit.seq)
+        order[place] = replace(order[place], replaced_by=new.event_id, replaced_at=old.valid_to)
+        if not asks_past(question, asked):
+            order = _with_above(order, place, known, new, day_in_words(old.valid_to) if old.valid_to else "")
+    return order
+
+
+def _over(stated: Sequence[Statement], terms: AbstractSet[int]) -> Statement | None:
+    """Choose the statement that fits the question best, if it is over and none that holds fits as well."""
+    fits = {one.id: len(terms & _terms_of(one).keys()) for one in stated}
+    best = max(stated, key=lambda one: (fits[one.id], one.status is Status.CURRENT), default=None)
+    return best if best is not None and best.status is not Status.CURRENT else None
+
+
+def _terms_of(statement: Statement) -> Mapping[int, int]:
+    slot = statement.slot.attribute.replace("_", " ") if statement.slot else ""
+    return term_counts(statement.content, slot)
+
+
+def _last_version(reader: Reader, old: Statement) -> Statement | None:
+    """Follow the versions of a statement to the last: what holds now, or the words that ended it."""
+    last = next(reversed(reader.versions(old.id)), old)
+    return None if last.id == old.id else last
+
+
+def _found(reader: Reader, statement: Statement, allowed: Seqs | None) -> tuple[int, Event] | None:
+    raw_id = raw_event_id(statement.event_id)
+    known = reader.find([raw_id]).get(raw_id) if raw_id is not None else None
+    if known is None or (allowed is not None and known.seq not in set(allowed.tolist())):
+        return None
+    return known.seq, known.event
+
+
+def _with_above(
+    order: Sequence[Hit], place: int, known: tuple[int, Event], statement: Statement, since: str
+) -> list[Hit]:
+    """Put a hit of what holds now above the one that it replaced."""
+    seq, event = known
+    old = order[place]
+    there = next((n for n, one in enumerate(order) if one.seq == seq), None)
+    if there is not None and there < place:
+        return list(order)
+    score = old.score + _STEP
+    why = f"replaces {old.event.id}" + (f" since {since}" if since else "")
+    gain = Score(stage=STAGE, score=score - (order[there].score if there is not None else 0.0), why=why)
+    if there is not None:
+        moved = replace(order[there], score=score, scores=(*order[there].scores, gain))
+    else:
+        moved = Hit(event=event, score=score, span=_span(event, statement), scores=(gain,), seq=seq)
+    rest = [one for one in order if one.seq != seq]
+    return [*rest[:place], moved, *rest[place:]]
+
+
+def _span(event: Event, statement: Statement) -> Span:
+    return statement.span if statement.span.end <= len(event.text) else Span(0, len(event.text))

@@ -1,0 +1,79 @@
+"""What holds now is shown above what it replaced, and what is over says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from everyword import Memory
+
+HOME = [
+    ("I live in Lisbon, in Alfama.", "Ana", "2026-02-02T10:00Z"),
+    ("Lisbon has the best trams, says everybody.", "Ben", "2026-02-10T10:00Z"),
+    ("I live in Rome.", "Chiara", "2026-03-01T10:00Z"),
+    ("I moved to Porto last week!", "Ana", "2026-07-18T10:00Z"),
+    ("The trams of Rome are late again.", "Chiara", "2026-09-01T10:00Z"),
+]
+OLD, NEW = HOME[0][0], HOME[3][0]
+
+
+@pytest.fixture(scope="module")
+def memory() -> Iterator[Memory]:
+    with Memory.open(":memory:", redact="none") as memory:
+        for text, speaker, at in HOME:
+            memory.add(text, speaker=speaker, session=at[:7], at=at)
+        memory.admin.settle()
+        yield memory
+
+
+def test_what_holds_now_comes_first_and_what_is_over_says_so(memory: Memory) -> None:
+    hits = memory.recall("Where does Ana live?", k=5)
+    assert hits[0].event.text == NEW
+    assert hits[0].replaced_by is None
+    old = next(hit for hit in hits if hit.event.text == OLD)
+    assert old.replaced_by == hits[0].event.id
+    assert old.replaced_at is not None
+    assert old.replaced_at.date().isoformat() == "2026-07-06"
+    assert NEW in memory.ask("Where does Ana live?").quotes
+
+
+def test_what_replaced_the_only_hit_is_brought_along(memory: Memory) -> None:
+    hits = memory.recall("Does Ana live in Alfama?", k=1)
+    assert [hit.event.text for hit in hits] == [NEW]
+    assert any(score.stage == "holds now" and "since 6 July 2026" in score.why for score in hits[0].scores)
+
+
+def test_asked_for_the_past_the_old_answer_stays_first(memory: Memory) -> None:
+    hits = memory.recall("Where did Ana live before?", k=5)
+    assert hits[0].event.text == OLD
+    assert hits[0].replaced_by is not None
+
+
+def test_what_was_not_known_then_replaces_nothing(memory: Memory) -> None:
+    then = memory.recall("Where does Ana live?", k=5, until="2026-06-01")
+    assert then[0].event.text == OLD
+    assert all(hit.replaced_by is None for hit in then)
+
+
+def test_another_persons_home_is_not_replaced(memory: Memory) -> None:
+    hits = memory.recall("Where does Chiara live?", k=5)
+    assert hits[0].event.text == "I live in Rome."
+    assert hits[0].replaced_by is None
+
+
+def test_a_context_marks_what_is_over(memory: Memory) -> None:
+    text = memory.context("Where does Ana live?", 400).text
+    assert f"{OLD} (no longer so since 6 July 2026)" in text
+    assert f"{NEW} (last week = week of 6 July 2026)" in text
+
+
+def test_a_correction_by_hand_replaces_too(memory: Memory) -> None:
+    with Memory.open(":memory:", redact="none") as other:
+        other.add("The door code is 2209.", speaker="Ana", at="2026-02-02T10:00Z")
+        other.admin.settle()
+        (statement,) = other.statements()
+        other.correct(statement.id, "The door code is 4771.")
+        hits = other.recall("What is the door code?", k=2)
+        assert hits[0].event.text == "The door code is 4771."
+        assert hits[1].replaced_by == hits[0].event.id
