@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from everyword import Memory
+from everyword import Memory, Settings
 
 HOME = [
     ("I live in Lisbon, in Alfama.", "Ana", "2026-02-02T10:00Z"),
@@ -77,3 +77,10 @@ def test_a_correction_by_hand_replaces_too(memory: Memory) -> None:
         hits = other.recall("What is the door code?", k=2)
         assert hits[0].event.text == "The door code is 4771."
         assert hits[1].replaced_by == hits[0].event.id
+
+
+def test_a_question_right_after_writing_knows_what_was_written() -> None:
+    with Memory.open(":memory:", redact="none", settings=Settings(background=False)) as other:
+        for text, speaker, at in HOME:
+            other.add(text, speaker=speaker, session=at[:7], at=at)
+        assert other.recall("Where does Ana live?", k=1)[0].event.text == NEW

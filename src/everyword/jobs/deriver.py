@@ -24,6 +24,8 @@ from everyword.text.terms import ANALYSIS_VERSION
 
 WORDS = "words"
 BATCH = 256  # events applied in one transaction when nobody waits for the write lock
+_FEW = 64  # events that a question waits for: whoever wrote a line and asks at once must be answered with it
+_FEW_S = 3.0  # at most, for these
 _SLICE_S = 0.03  # that a batch in the background may hold the write lock
 _FIRST_SLICE = 4  # events in the first batch in the background; the time it takes decides on the next
 _QUIET_S = 0.05  # without a write before the background begins, so that a burst of writes is not slowed down
@@ -80,15 +82,17 @@ def catch_up(
 ) -> int:
     """Apply the log to some views, up to the last event at this moment; return the number of events applied.
 
-    seconds: stop after this time, also where others hold the write lock, with the rest left for later. Takes the write
-    lock only where a view is behind.
+    seconds: stop after this time, also where others hold the write lock, with the rest left for later; a few events are
+    waited for longer. Takes the write lock only where a view is behind.
     """
     if engine.store.read_only:
         return 0
     with engine.store.reader(space) as reader:
-        target = reader.last_seq
-        if not behind(reader, views):
+        target, missing = reader.last_seq, behind(reader, views)
+        if not missing:
             return 0
+    if seconds is not None and missing <= _FEW:
+        seconds = max(seconds, _FEW_S)
     end = None if seconds is None else time.monotonic() + seconds
     limit, total, waiting = BATCH if seconds is None else _FIRST_SLICE, 0, set[str]()
     while end is None or time.monotonic() < end:
