@@ -22,7 +22,7 @@ REFERENCE = Path(__file__).parent.parent / "docs" / "reference.md"
 PARTS = {"graph": Graph, "concepts": Concepts, "intents": Intents, "admin": Admin}
 VALUES = (values.Event, values.Hit, values.Score, values.Context, values.Citation, values.Written, values.Session)
 VALUES += (values.Receipt, values.Report, values.Problem, values.Stats, values.Imported)
-VALUES += (attention.Intent, attention.Evidence, attention.Belief, attention.Window, attention.WindowItem)
+VALUES += (attention.Intent, attention.Evidence, attention.Window, attention.WindowItem)
 VALUES += (attention.Palace, attention.PalaceWing, attention.Room, attention.Hall, attention.Closet, attention.Drawer)
 
 
