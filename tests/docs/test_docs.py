@@ -30,7 +30,7 @@ def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(
-    ("name", "least"), [("tutorial", 6), ("agents", 2), ("folding", 1), ("graph", 3), ("intents", 2), ("time", 1)]
+    ("name", "least"), [("tutorial", 6), ("agents", 2), ("folding", 1), ("graph", 3), ("intents", 1), ("time", 1)]
 )
 def test_a_page_runs_from_top_to_bottom(name: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
