@@ -177,6 +177,24 @@ def _reading(asked: argparse.Namespace) -> int:
     return 0
 
 
+def _asking(asked: argparse.Namespace) -> int:
+    from evals.asking import as_table, measure
+    from evals.reading import load
+    from evals.terminal import shown
+    from everyword import Memory, Settings
+
+    conversations = load(asked.data, split=asked.split)[: asked.limit]
+    settings = Settings(background=False)
+    with shown("ask") as progress:
+        found = measure(
+            conversations,
+            opened=lambda: Memory.open(":memory:", settings=settings, redact="none"),
+            progress=lambda done, of: progress("conversations", done, of),
+        )
+    say(as_table(found))
+    return 0
+
+
 def _all(asked: argparse.Namespace) -> int:
     from evals.everything import PEER_MINUTES, run_everything
 
@@ -277,6 +295,12 @@ def _parser() -> argparse.ArgumentParser:
     reading.add_argument("--split", choices=["train", "choose", "held"], help="only the conversations kept for this")
     reading.add_argument("--model", type=Path, required=True, help="folder of reader.onnx and reader.json")
     reading.add_argument("--json", type=Path, help="keep the scores here")
+
+    asking = commands.add_parser("ask", help="tell labelled conversations to a memory and ask their questions")
+    asking.set_defaults(do=_asking)
+    asking.add_argument("--data", type=Path, nargs="+", required=True, help="conversations, one a line (JSONL)")
+    asking.add_argument("--split", choices=["train", "choose", "held"], help="only the conversations kept for this")
+    asking.add_argument("--limit", type=_positive, help="take this many conversations")
 
     everything = commands.add_parser("all", help="what `make eval` does: every task on the chosen systems")
     everything.set_defaults(do=_all)
