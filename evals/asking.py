@@ -1,7 +1,7 @@
 """How well `ask` answers: labelled conversations are told to a memory, and their questions asked weeks later.
 
-An answer is right if it cites the turn that answers and its quote has the labelled words; stale if it cites a turn whose
-statement that turn replaced or ended; refused if the memory says that it does not know. The files are those of
+An answer is right if it cites the turn that answers and its quote has the labelled words; stale if it cites a turn
+whose statement that turn replaced or ended; refused if the memory says that it does not know. The files are those of
 `evals.reading`.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
-from typing import Any
 
 from training.reading.corpus import Conversation, Question
 
@@ -76,8 +75,3 @@ def as_table(found: Counter[str]) -> str:
     told = ", ".join(f"{one} {count / max(1, asked):.2f}" for one, count in answerable.items())
     lines.append(f"| {told} | refused {found['unanswerable, refused'] / max(1, never):.2f} |")
     return "\n".join(lines)
-
-
-def as_json(found: Counter[str]) -> dict[str, Any]:
-    """Give the counts."""
-    return dict(sorted(found.items()))
