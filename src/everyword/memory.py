@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from types import TracebackType
-from typing import Any, Literal, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import numpy as np
 
-from everyword.api.admin import Admin
 from everyword.api.arguments import (
     Conditions,
     Time,
@@ -25,12 +24,6 @@ from everyword.api.arguments import (
     settings_of,
     spelled_out,
 )
-from everyword.api.concepts import Concepts
-from everyword.api.facts import list_facts
-from everyword.api.graph import Graph
-from everyword.api.imports import import_path
-from everyword.api.intents import Intents
-from everyword.api.questions import MOST_HITS, TOKENS_A_LINE, answer_from_memory, pack_hits, search_hits
 from everyword.api.scope import Scope, public, public_in_steps
 from everyword.api.statements import (
     correct_statement,
@@ -40,20 +33,15 @@ from everyword.api.statements import (
     statement_filter,
     statement_pages,
 )
-from everyword.api.wake_up import WAKE_UP_TOKENS, read_identity, set_identity, write_wake_up
 from everyword.engine.encoding import Models
 from everyword.engine.engine import Engine, LLMSpec, Progress, RerankerSpec, silent
 from everyword.engine.retry import again
 from everyword.errors import InvalidEvent, InvalidFilter, InvalidInput, NotAllowed, NotFound
 from everyword.ingest.validation import checked_name
 from everyword.jobs.deriver import BackgroundDeriver, lag
-from everyword.jobs.feed import feed, feed_scope
-from everyword.jobs.subscriptions import ChangeKind, subscribe, watch_changes
-from everyword.knowledge.sessions import with_summaries
 from everyword.models.embedders import EmbedderSpec
 from everyword.models.tokenizers import TokenizerSpec
 from everyword.retrieval.config import HYBRID, SearchConfig
-from everyword.retrieval.context import LEADS, STYLES
 from everyword.settings import AUTO, DEFAULT_PROFILE, Settings
 from everyword.storage.opening import open_store
 from everyword.storage.protocol import FACTS, INTENTS, SESSIONS, Cursor, Reader, Seqs, Workplace
@@ -80,11 +68,18 @@ from everyword.types.records import Reason
 from everyword.types.statements import History, Statement, Status
 from everyword.types.times import Clock, as_datetime, from_micros, utc_now
 
-# What writes, imports and looks after a memory is imported where it is needed: reading what events state brings many
-# patterns along, and a process that only asks should not pay for them.
+# Only what `open` and `add` need is imported here; all else where it is needed, so that a new process starts sooner.
+if TYPE_CHECKING:
+    from everyword.api.admin import Admin
+    from everyword.api.concepts import Concepts
+    from everyword.api.graph import Graph
+    from everyword.api.intents import Intents
+    from everyword.jobs.subscriptions import ChangeKind
 
 Given = Event | Mapping[str, Json]
 
+# Tokens: 50 for who, 120 for what matters now, 30 for the fence; little enough for every session of every agent.
+WAKE_UP_TOKENS = 200
 _MOST = 1 << 62
 _MOST_NEWS = 1_000  # of each kind in one feed
 _PAGE = 500  # events read at a time by events(): no lock is held while the caller thinks
@@ -105,12 +100,36 @@ class Memory:
 
     def __init__(self, scope: Scope, *, owner: bool = False, deriver: BackgroundDeriver | None = None) -> None:
         self.scope = scope
-        self.graph = Graph(scope)
-        self.concepts = Concepts(scope)
-        self.intents = Intents(scope)
-        self.admin = Admin(scope)
         self._owner = owner  # closes the store
         self._deriver = deriver
+
+    @cached_property
+    def graph(self) -> Graph:
+        """Give what is known of people, places, projects and things."""
+        from everyword.api.graph import Graph
+
+        return Graph(self.scope)
+
+    @cached_property
+    def concepts(self) -> Concepts:
+        """Give the topics that events are about."""
+        from everyword.api.concepts import Concepts
+
+        return Concepts(self.scope)
+
+    @cached_property
+    def intents(self) -> Intents:
+        """Give what somebody wants, plans or promised."""
+        from everyword.api.intents import Intents
+
+        return Intents(self.scope)
+
+    @cached_property
+    def admin(self) -> Admin:
+        """Give upkeep, copies, keys, webhooks and waiting jobs."""
+        from everyword.api.admin import Admin
+
+        return Admin(self.scope)
 
     @classmethod
     def open(
@@ -303,6 +322,8 @@ class Memory:
         read also what was read before, and bring back what was forgotten since. `admin.follow` goes on for as long as
         something comes.
         """
+        from everyword.api.imports import import_path
+
         return import_path(
             self.scope,
             path,
@@ -332,6 +353,8 @@ class Memory:
         since/until: when it happened (until is exclusive). as_of: only what was known then. now: the asker's clock,
         from which "last week" is counted.
         """
+        from everyword.api.questions import MOST_HITS, search_hits
+
         which = self.scope.filter(**conditions)
         count = None if k is None or k == AUTO else checked_count("k", k, MOST_HITS)
         hits = search_hits(self.scope, checked_question(query), count, which, self.scope.moment(now), further=True)
@@ -358,6 +381,10 @@ class Memory:
         instruction before the lines that fits the kind of question, for an LLM that answers from them. lead:
         "statements" begins with the statements that hold now and fit the question, each with its date and citation.
         """
+        from everyword.api.answers import TOKENS_A_LINE, pack_hits
+        from everyword.api.questions import MOST_HITS, search_hits
+        from everyword.retrieval.context import LEADS, STYLES
+
         which, question = self.scope.filter(**conditions), checked_question(query)
         if style not in STYLES:
             raise InvalidInput(f"style={style!r} is not known.", fix=f"Choose {' or '.join(STYLES)}.")
@@ -389,6 +416,8 @@ class Memory:
         Without an LLM the answer is a quote, or the date that the quote comes to. With one it is written from a context
         of `budget` tokens, and its citations are checked; on_text: gets the words as they are written.
         """
+        from everyword.api.answers import answer_from_memory
+
         question, which = checked_question(query), self.scope.filter(**conditions)
         checked_count("budget", budget, 1_000_000)
         return answer_from_memory(self.scope, question, budget, which, self.scope.moment(now), on_text)
@@ -408,6 +437,8 @@ class Memory:
         `topic`, L2, what is known about it. L3 is recall(). wing: the project at hand (default: that of the last
         event). Each line says in `reasons` why it was chosen; while nothing happens, the choice stays the same.
         """
+        from everyword.api.wake_up import write_wake_up
+
         return write_wake_up(self.scope, budget, wing=wing, topic=topic, now=now)
 
     @public_in_steps
@@ -419,6 +450,8 @@ class Memory:
         Only this sets it, and the last one that was set counts; earlier ones stay in the log. wing: for one project
         alone. by: who sets it (default: "user"). redact: as for `add`.
         """
+        from everyword.api.wake_up import read_identity, set_identity
+
         scope = self.scope.wing if wing is None else checked_name("wing", wing, self.scope.engine.settings)
         which = self.scope.filter(wing=wing)  # refuses another wing than the handle's
         if text is not None:
@@ -490,6 +523,8 @@ class Memory:
         limit: int | None = None,
     ) -> list[Session]:
         """List sessions, the latest first, each with what it was about."""
+        from everyword.knowledge.sessions import with_summaries
+
         which = self.scope.filter(wing=wing, speaker=speaker, since=since, until=until, as_of=as_of)
         most = None if limit is None else checked_count("limit", limit, 1 << 62)
         with self.scope.reader(FACTS, SESSIONS) as reader:
@@ -558,6 +593,8 @@ class Memory:
 
         as_of: what was true then; without it, all that ever was. known_at: as the memory knew it then.
         """
+        from everyword.api.facts import list_facts
+
         return list_facts(self.scope, subject, relation, as_of=as_of, known_at=known_at, limit=limit)
 
     @public
@@ -647,6 +684,8 @@ class Memory:
         after: the `position` of the feed before; None begins at the beginning, "now" gives only the position to go on
         from. limit: how many of each kind at most.
         """
+        from everyword.jobs.feed import feed, feed_scope
+
         checked_count("limit", limit, _MOST_NEWS)
         with self.scope.reader(*(() if after == NOW else (FACTS, INTENTS))) as reader:
             return feed(feed_scope(self.scope.engine, reader, self.scope.wing), after, limit=limit)
@@ -658,6 +697,8 @@ class Memory:
         Gives a function that ends it. Never twice with the same one; of intents and concepts, with a few an hour at
         most. An error in the function is a notice: what was written is written.
         """
+        from everyword.jobs.subscriptions import subscribe
+
         if not callable(callback):
             raise InvalidInput(f"{callback!r} can't be called.")
         return subscribe(self.scope.engine, self.scope.space, self.scope.wing, _kind_of_change(what), callback)
@@ -670,6 +711,8 @@ class Memory:
 
         kinds: which of event, concept, intent and job (default: all). every: seconds between two looks.
         """
+        from everyword.jobs.subscriptions import ChangeKind, watch_changes
+
         if not isinstance(every, int | float) or isinstance(every, bool) or not 0 < every < float("inf"):
             raise InvalidInput(f"every is a number of seconds above 0, not {every!r}.")
         if isinstance(kinds, str):
@@ -745,16 +788,25 @@ def _both(seqs: Seqs | None, named: set[int]) -> Seqs:
 
 def _kind_of_change(what: str) -> ChangeKind:
     """Read what somebody wants to be told of."""
+    from everyword.jobs.subscriptions import ChangeKind
+
     found = chosen(ChangeKind, "what", what)
     if found is None:
         raise InvalidInput("Say what to be told of.", fix=f"Choose one of {', '.join(ChangeKind)}.")
     return found
 
 
-PARTS = {"graph": Graph, "concepts": Concepts, "intents": Intents, "admin": Admin}
+def parts() -> dict[str, type[Any]]:
+    """Name the classes of a memory's parts."""
+    from everyword.api.admin import Admin
+    from everyword.api.concepts import Concepts
+    from everyword.api.graph import Graph
+    from everyword.api.intents import Intents
+
+    return {"graph": Graph, "concepts": Concepts, "intents": Intents, "admin": Admin}
 
 
 def method_named(path: str) -> Callable[..., Any]:
     """Find a method of Memory, or of one of its parts: "recall", "graph.entities"."""
     part, _, name = path.rpartition(".")
-    return getattr(PARTS[part] if part else Memory, name)
+    return getattr(parts()[part] if part else Memory, name)

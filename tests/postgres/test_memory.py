@@ -163,8 +163,7 @@ def test_what_is_recalled_is_counted_for_each_space(both: tuple[Memory, Memory])
         for _ in range(3):
             memory.recall("tea", k=1)
             other.recall("boat", k=1)
-        memory.add("Good night.")
-        other.add("Good night.")
+        memory.scope.engine.accesses.flush_all(memory.scope.engine.store)
     counted: list[list[dict[int, Access]]] = []
     for memory in both:
         with memory.scope.engine.store.file_reader() as reader:

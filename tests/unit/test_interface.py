@@ -11,9 +11,9 @@ from everyword import AsyncMemory, Client, Memory
 from everyword.aio import AsyncAdmin, AsyncConcepts, AsyncGraph, AsyncIntents
 from everyword.api.admin import Admin
 from everyword.client import RemoteAdmin, RemoteConcepts, RemoteGraph, RemoteIntents
-from everyword.memory import PARTS
+from everyword.memory import parts
 
-KINDS = (Memory, *PARTS.values())
+KINDS = (Memory, *parts().values())
 ASYNC = dict(zip(KINDS, (AsyncMemory, AsyncGraph, AsyncConcepts, AsyncIntents, AsyncAdmin), strict=True))
 REMOTE = dict(zip(KINDS, (Client, RemoteGraph, RemoteConcepts, RemoteIntents, RemoteAdmin), strict=True))
 OPENED_OTHERWISE = {"open"}  # AsyncMemory.open forwards its arguments; a Client is made with an address

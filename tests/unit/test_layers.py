@@ -270,7 +270,7 @@ class TestWindow:
             last = before[-1]
             for _ in range(5):
                 memory.recall(last, k=1)
-            memory.add("Good night.", speaker="Ana", at=NOW)  # counts of recalls are written with the next write
+            memory.add("Good night.", speaker="Ana", at=NOW)  # counts of recalls are written when this is derived
             after = memory.wake_up(budget=400)
             assert after.lines[0].text == last
             assert "window" in {reason.stage for reason in after.lines[0].reasons}

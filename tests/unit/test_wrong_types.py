@@ -13,7 +13,7 @@ import pytest
 
 from everyword import Memory
 from everyword.errors import EverywordError, InvalidInput
-from everyword.memory import PARTS
+from everyword.memory import parts
 
 WRONG = (
     *(None, True, -1, 10**30, 1.5, float("nan"), float("inf"), "", "x", "\ud800", "\x00"),
@@ -25,7 +25,7 @@ SLOW = {"admin.rebuild", "admin.verify", "admin.settle"}  # a few values say as 
 
 
 def _methods() -> Iterator[str]:
-    for part, kind in {"": Memory, **PARTS}.items():
+    for part, kind in {"": Memory, **parts()}.items():
         for name, _ in inspect.getmembers(kind, callable):
             if not name.startswith("_") and name not in ("open", "close"):
                 yield f"{part}.{name}".removeprefix(".")

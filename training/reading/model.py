@@ -135,9 +135,7 @@ def from_onnx(path: Path) -> Arrays:
         to, of = f"encoder.layers.{layer}", f"layer{layer}"
         for part in ("qkv", "mix", "widen", "narrow"):
             f[f"{to}.{part}.weight"] = (stored[f"{of}.{part}"].astype(np.float32) * stored[f"{of}.{part}@scale"]).T
-        for part in ("qkv", "widen"):
             f[f"{to}.{part}.bias"] = stored[f"{of}.{part}@bias"]
-        f[f"{to}.mix.bias"], f[f"{to}.narrow.bias"] = stored[f"{of}.mixed_norm.added"], stored[f"{of}.norm.added"]
         for part in ("mixed_norm", "norm"):
             for kind in ("weight", "bias"):
                 f[f"{to}.{part}.{kind}"] = stored[f"{of}.{part}.{kind}"]

@@ -22,8 +22,6 @@ from everyword.types.intents import Identity, WakeUp
 from everyword.types.records import RecordKind
 from everyword.types.trust import effective_at
 
-# Tokens: 50 for who, 120 for what matters now, 30 for the fence; little enough for every session of every agent.
-WAKE_UP_TOKENS = 200
 _MOST_IDENTITY_CHARS = 2_000  # what is longer is a document, and would never be told whole
 _LOOKED_BACK = 20  # events, since some may be dated ahead
 

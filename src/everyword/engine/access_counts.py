@@ -11,6 +11,7 @@ from everyword.errors import EverywordError
 from everyword.storage.protocol import Access, Store, Writer
 from everyword.types.times import to_micros
 
+MANY = 64  # events counted, from which on a write carries the counts: each is a row more in its transaction
 _LOCK_TIMEOUT_S = 0.1  # closing a memory must not wait long for counts, which only affect ranking
 
 
@@ -29,13 +30,13 @@ class AccessCounts:
             for seq in seqs:
                 held[seq] = Access(held[seq].times + 1 if seq in held else 1, at)
 
-    def flush(self, writer: Writer) -> None:
-        """Write the counts of a space within a running transaction; a rollback loses them.
+    def flush(self, writer: Writer, *, least: int = 1) -> None:
+        """Write the counts of a space within a running transaction, if it has at least some; a rollback loses them.
 
         Other spaces keep theirs: each space has its own write lock, and taking two could deadlock.
         """
         with self._guard:
-            found = self._found.pop(writer.space, {})
+            found = self._found.pop(writer.space, {}) if len(self._found.get(writer.space, ())) >= least else {}
         if found:
             writer.put_accesses(found)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from everyword.engine.access_counts import MANY
 from everyword.engine.encoding import Serving, embed, speaks_for
 from everyword.engine.engine import Engine
 from everyword.engine.retry import again
@@ -72,6 +73,7 @@ def _write(
 ) -> WrittenBatch:
     with engine.store.reader(space) as reader:
         known = reader.find([draft.raw_id for draft in drafts])
+        last_seq = reader.last_seq
         serving = engine.models.serving(reader.file)
     _check(known, drafts, dated)
     fresh = list({draft.raw_id: draft for draft in reversed(drafts) if draft.raw_id not in known}.values())[::-1]
@@ -83,16 +85,17 @@ def _write(
             Written(event=known[draft.raw_id].event, new=False, redacted=draft.redacted) for draft in drafts
         )
     with engine.store.writer(space) as writer:
-        # Another process may have written the same event since; with the write lock held, none can.
-        known |= writer.find([draft.raw_id for draft in fresh])
-        _check(known, drafts, dated)
+        # Others may have written the same events since; with the write lock held, none can.
+        if writer.last_seq != last_seq:
+            known |= writer.find([draft.raw_id for draft in fresh])
+            _check(known, drafts, dated)
         new = [draft for draft in fresh if draft.raw_id not in known]
         stored = _append(engine, writer, new, serving)
         if serving.trouble and stored and encode:
             writer.note_failure(EMBED, [one.seq for one in writer.find(list(stored)).values()], error=serving.trouble)
         if stored and engine.llm is not None:
             _queue_for_llm(engine, writer, stored)
-        engine.accesses.flush(writer)
+        engine.accesses.flush(writer, least=MANY)
         if change is not None:
             change(writer)
     return _outcome(drafts, known, stored)

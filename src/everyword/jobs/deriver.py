@@ -135,6 +135,8 @@ def derive_batch(
     if not views:
         return 0, frozenset()
     with store.writer(space, patience_s=patience_s) as writer:
+        if store is engine.store:
+            engine.accesses.flush(writer)
         return apply_batch(engine, writer, views, limit)
 
 

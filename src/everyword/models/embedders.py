@@ -22,6 +22,7 @@ from everyword.models.weights import (
     COLBERT_SMALL,
     EVERYWORD_SMALL,
     MODEL,
+    SAME_VECTORS,
     TOKENIZER,
     ModelFiles,
     PinnedModel,
@@ -85,7 +86,8 @@ class LateInteractionEmbedder:
         self._loadable = encoder
         self._codec_bytes = self.CODEC_FILE.read_bytes()
         self._warmed = False
-        identity = (files.sha256[MODEL] + files.sha256[TOKENIZER]).encode()
+        weights = files.sha256[MODEL]
+        identity = (SAME_VECTORS.get(weights, weights) + files.sha256[TOKENIZER]).encode()
         version = hashlib.sha256(self.FORM + identity + self._codec_bytes).hexdigest()[:8]
         self.card = ModelCard(name=model.name, version=version, dims=POOLED_DIMS, token_dims=self.TOKEN_DIMS)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,6 +13,7 @@ from unicodedata import category
 
 from everyword.errors import InvalidSetting, ModelDamaged, ModelMissing
 from everyword.extras import need
+from everyword.lazy_patterns import lazy_pattern
 from everyword.models.protocol import Tokenizer, well_formed
 from everyword.models.weights import EVERYWORD_SMALL, find_model
 from everyword.models.wordpiece import Encoding, WordPiece
@@ -27,7 +27,7 @@ CHOICES = '"wordpiece", "words", "tiktoken:ENCODING", the path of a tokenizer.js
 _UNKNOWN = frozenset({"[UNK]", "<unk>"})
 _LONGEST_WORD = 100  # characters: WordPiece does not split longer words
 # A word, or one character that is neither a word nor space.
-WORD = re.compile(r"\w+|[^\w\s]")
+WORD = lazy_pattern(r"\w+|[^\w\s]")
 
 TokenizerSpec = str | os.PathLike[str] | Callable[[str], int] | Tokenizer | None
 

@@ -12,11 +12,13 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from everyword.lazy_patterns import lazy_pattern
+
 _CONTINUES = "##"
 _LONGEST_WORD = 100  # characters: a longer word is one unknown token
 _CACHED_WORDS = 1 << 15
-_ASCII_WORD = re.compile(r"[A-Za-z0-9]+|[!-/:-@\[-`{-~]")
-_ASCII_TEXT = re.compile(r"[\t\n\r -~]*")
+_ASCII_WORD = lazy_pattern(r"[A-Za-z0-9]+|[!-/:-@\[-`{-~]")
+_ASCII_TEXT = lazy_pattern(r"[\t\n\r -~]*")
 _CJK = (
     (0x4E00, 0x9FFF),
     (0x3400, 0x4DBF),

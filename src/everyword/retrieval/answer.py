@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
 
 from everyword.errors import LLMGarbage
+from everyword.lazy_patterns import lazy_pattern
 from everyword.models.llm.json_schema import stream_without_reasoning, strip_reasoning
 from everyword.models.protocol import LLM
 from everyword.retrieval.dates_in_text import first_and_last_day, write_date
@@ -38,20 +39,20 @@ _ASKING = (
     "name named called kind type sort thing things person people place time day date year month number many much long "
     "often old tell happened happen say said talk mention exactly currently color colour"
 )
-_AMOUNT = re.compile(r"\bhow (?:much|old|tall|far|heavy|big|expensive)\b", re.IGNORECASE)
-_VALUE = re.compile(rf"\d|\b(?:{NUMBER_WORD}|free)\b", re.IGNORECASE)
+_AMOUNT = lazy_pattern(r"\bhow (?:much|old|tall|far|heavy|big|expensive)\b", re.IGNORECASE)
+_VALUE = lazy_pattern(rf"\d|\b(?:{NUMBER_WORD}|free)\b", re.IGNORECASE)
 # A question, a wish or a supposition is no answer where another of the first hits states something.
 _COMPARED = 5  # first hits that are compared
 _MARGIN = 0.2  # score by which a weak first hit may be better and still move down
-_WISHES = re.compile(
+_WISHES = lazy_pattern(
     r"\b(?:should|must|want(?:s|ed)?|need(?:s|ed)?|ha(?:ve|s) to|remind|hop(?:e|es|ing) to|plan(?:s|ning)? to|going to|"
     r"(?:'d|would) like)\b",
     re.IGNORECASE,
 )
-_ASKS_DEED = re.compile(
+_ASKS_DEED = lazy_pattern(
     r"^\W*(?:(?:when|where|what|which|who|why|how)\b.{0,40}?)?\b(?:did|was|were|have|has|had)\b", re.IGNORECASE
 )
-_CLAUSE_BREAK = re.compile(r"[,;.!?\n]\s|\s(?:and|but|while|then)\s", re.IGNORECASE)
+_CLAUSE_BREAK = lazy_pattern(r"[,;.!?\n]\s|\s(?:and|but|while|then)\s", re.IGNORECASE)
 _DATE_ALONE = 1  # words besides a date up to which a clause joins the next one: "on 4 May, Bea starts"
 
 
@@ -385,7 +386,7 @@ _WRITTEN: tuple[tuple[str, Wanted], ...] = (
     (r"^(?:did|was|were|had) (?P<one>[^?]{3,200}?) (?P<order>before|after) (?P<two>[^?]{3,200})", "before"),
 )
 _PATTERNS: tuple[tuple[re.Pattern[str], Wanted], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), wanted) for pattern, wanted in _WRITTEN
+    (lazy_pattern(pattern, re.IGNORECASE), wanted) for pattern, wanted in _WRITTEN
 )
 
 
@@ -395,8 +396,8 @@ _SYSTEM = (
     "what it shows, as in [2]. If the lines hold no answer, write exactly: I don't know."
 )
 # How an LLM says that there is no answer, if it cites nothing.
-_NONE = re.compile(r"\bno answer\W*$|\bI (?:don['’]t|do not) know\b", re.IGNORECASE)
-_MARK = re.compile(r"\[(\d+(?:\s*[,;]\s*\d+)*)\]")  # [2], or several: [1, 2]
+_NONE = lazy_pattern(r"\bno answer\W*$|\bI (?:don['’]t|do not) know\b", re.IGNORECASE)
+_MARK = lazy_pattern(r"\[(\d+(?:\s*[,;]\s*\d+)*)\]")  # [2], or several: [1, 2]
 _TOKENS = 400  # of an answer; a few sentences
 
 

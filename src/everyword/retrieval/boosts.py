@@ -83,8 +83,8 @@ class Boosts:
             boosts[SOURCE] = -lacking
         if self._times:
             boosts[TIME] = config.time * max(time.closeness(outline.at) for time in self._times)
-        states = candidate.states
-        if states is not None and not states.current and not self._asks_past:
+        is_over = outline.states is not None and not outline.states.current
+        if is_over and config.superseded and not self._asks_past:
             boosts[SUPERSEDED] = -config.superseded
         if config.length and length > config.long_event:
             boosts[LENGTH] = -config.length * math.log2(length / config.long_event)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from everyword.retrieval.config import SearchConfig
 from everyword.storage.postings import Ranking
-from everyword.storage.protocol import Model, Outline, Reader, Seqs, StatedBy
+from everyword.storage.protocol import Model, Outline, Reader, Seqs
 from everyword.types.events import Span
 
 WORDS_ARM = "words"
@@ -16,7 +16,6 @@ VECTORS_ARM = "vectors"
 TIMES_ARM = "then"
 STATEMENTS_ARM = "statements"
 LINKS_ARM = "links"
-STATES_NOTHING = StatedBy(current=True, closed=False)
 
 
 class SearchScope(NamedTuple):
@@ -67,7 +66,6 @@ class Candidate:
     fused: Placement | None = None
     outline: Outline | None = None
     subject: SubjectMatch | None = None  # None where the question names nobody
-    states: StatedBy | None = None  # whether its statements still hold; None where it has none, or nobody looked
     late: Placement | None = None
     neighbours: NeighbourGain | None = None
     chain: ChainLink | None = None

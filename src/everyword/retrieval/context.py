@@ -13,6 +13,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import NamedTuple
 
+from everyword.lazy_patterns import lazy_pattern
 from everyword.models.protocol import Tokenizer
 from everyword.retrieval.dates_in_text import date_notes
 from everyword.retrieval.dedup import NearDuplicates
@@ -320,7 +321,7 @@ def _excerpts(reader: Reader, statements: Sequence[Statement], allowed: Seqs | N
 
 
 # A line that begins with an answer or a pronoun. A line shorter than `_SHORT` needs its preceding turn too.
-_REFERS_BACK = re.compile(
+_REFERS_BACK = lazy_pattern(
     r"\W*(?:yes|yeah|yep|yup|no|nope|nah|sure|exactly|absolutely|definitely|true|same|both|neither|maybe|probably|"
     r"of course|me too|it|it's|that|that's|this|these|those|they|they're|he|he's|she|she's|there|then|so|because)\b",
     re.IGNORECASE,

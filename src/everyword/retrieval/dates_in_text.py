@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime, timedelta
 from functools import lru_cache
 
+from everyword.lazy_patterns import lazy_pattern
 from everyword.text.dates import Bound, DateMention, Granularity, find_dates
 from everyword.types.times import day_in_words, month_in_words
 
-_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")  # a date with its year needs no note
+_YEAR = lazy_pattern(r"(?<!\d)\d{4}(?!\d)")  # a date with its year needs no note
 _MOST = 3  # notes in one line; more would drown it
 _TICK = timedelta(microseconds=1)  # the end of a window is exclusive
 _UNIT_DAYS = {

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import NamedTuple
 
+from everyword.lazy_patterns import lazy_pattern
 from everyword.retrieval.candidates import Candidate
 from everyword.retrieval.config import SearchConfig
 from everyword.text.dates import find_dates
@@ -88,7 +88,7 @@ def _words(text: str) -> list[str]:
 # Evilville"; two sentences that share a subject and a verb do not.
 SIMILAR = 0.6
 _MOST_COMPARED = 4_000  # characters of a text
-_WORD = re.compile(r"[^\W_]+")
+_WORD = lazy_pattern(r"[^\W_]+")
 
 
 class NearDuplicates:

@@ -36,7 +36,9 @@ def reciprocal_rank_fusion(
     best = (sum(weights.get(name, 0.0) for name in (WORDS_ARM, VECTORS_ARM)) or 1.0) / (config.rrf_k + 1)
     fused = list(candidates)
     for candidate in fused:
-        total = sum(weights[name] / (config.rrf_k + place.rank) for name, place in candidate.arms.items())
+        total = 0.0
+        for name, place in candidate.arms.items():
+            total += weights[name] / (config.rrf_k + place.rank)
         candidate.score = total / best
     fused = by_score(fused)
     for rank, candidate in enumerate(fused, 1):

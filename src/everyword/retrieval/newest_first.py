@@ -8,6 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from enum import Enum
 
+from everyword.lazy_patterns import lazy_pattern
 from everyword.retrieval.config import NewestFirst
 from everyword.retrieval.query_analysis import Analysis, Kind, Shape
 from everyword.text.dates.lexicon import NUMBER_WORD
@@ -19,32 +20,34 @@ from everyword.types.trust import effective_at, level_of
 STAGE = "newest"
 _STEP = 1e-6  # by which a hit that moves up is scored above the one that it passes
 
-_AMOUNT = re.compile(r"\bhow (?:many|much|often|long|far|old|big|tall|frequently)\b", re.IGNORECASE)
-_LATELY = re.compile(r"\brecent(?:ly)?\b", re.IGNORECASE)
-_PAST = re.compile(
+_AMOUNT = lazy_pattern(r"\bhow (?:many|much|often|long|far|old|big|tall|frequently)\b", re.IGNORECASE)
+_LATELY = lazy_pattern(r"\brecent(?:ly)?\b", re.IGNORECASE)
+_PAST = lazy_pattern(
     r"\b(?:before|initial|initially|original|originally|previous|previously|earlier|used to|first|back then|"
     r"at the time|total|altogether|combined|between)\b",
     re.IGNORECASE,
 )
 # "More often than before" asks about the present, though it names the past.
-_COMPARED_TO_PAST = re.compile(r"\bthan\b.{0,40}\b(?:before|previously|earlier|used to|did|was|were)\b", re.IGNORECASE)
-_VALUE = re.compile(rf"\b(?:\d[\d,.]*|{NUMBER_WORD}|once|twice|every|daily|weekly)\b", re.IGNORECASE)
-_CHANGED = re.compile(
+_COMPARED_TO_PAST = lazy_pattern(
+    r"\bthan\b.{0,40}\b(?:before|previously|earlier|used to|did|was|were)\b", re.IGNORECASE
+)
+_VALUE = lazy_pattern(rf"\b(?:\d[\d,.]*|{NUMBER_WORD}|once|twice|every|daily|weekly)\b", re.IGNORECASE)
+_CHANGED = lazy_pattern(
     r"\b(?:now|changed?|switched|moved|replaced|instead|no longer|any ?more|these days|nowadays|currently|postponed|"
     r"delayed|shifted|rescheduled|pushed (?:back|out|to)|brought forward|upgraded|downgraded|raised|lowered|increased|"
     r"reduced|halved|doubled|renamed|relocated|updated|cancell?ed|called off)\b",
     re.IGNORECASE,
 )
 # Words that correct what was said, even a minute ago: "Correction: the limit is 250, not 100".
-_CORRECTED = re.compile(
+_CORRECTED = lazy_pattern(
     r"\b(?:correct(?:ion|ed|ing)|typo|i misspoke|scratch that|my mistake)\b|, not (?:the |an? )?[\w$€£]", re.IGNORECASE
 )
-_NEW = re.compile(r"\bnew ((?:[\w'-]+ ){0,1}[\w'-]+)", re.IGNORECASE)  # "the new door code is 4771"
+_NEW = lazy_pattern(r"\bnew ((?:[\w'-]+ ){0,1}[\w'-]+)", re.IGNORECASE)  # "the new door code is 4771"
 # "When is the exam?" asks for a date that may have changed; "when did ..." for one that can't.
-ASKS_FUTURE_DATE = re.compile(
+ASKS_FUTURE_DATE = lazy_pattern(
     r"\b(?:when|(?:what|which) (?:day|date|time|month))(?:'s|'re| (?:is|are|does|do|will|can|should))\b", re.IGNORECASE
 )
-HYPOTHETICAL = re.compile(r"\?[\"'”’)]*$|\b(?:maybe|perhaps|would|could|might|if)\b", re.IGNORECASE)
+HYPOTHETICAL = lazy_pattern(r"\?[\"'”’)]*$|\b(?:maybe|perhaps|would|could|might|if)\b", re.IGNORECASE)
 
 
 class Wanted(Enum):
@@ -139,8 +142,6 @@ def _moved(order: Sequence[Hit], newer: Sequence[Hit], older: Hit) -> list[Hit]:
     lifted: list[Hit] = []
     for hit in sorted(newer, key=lambda hit: effective_at(hit.event)):
         above += _STEP
-        gain = Score(
-            stage=STAGE, score=above - hit.score, why=f"newer than {older.event.id}, on the same matter"
-        )
+        gain = Score(stage=STAGE, score=above - hit.score, why=f"newer than {older.event.id}, on the same matter")
         lifted.insert(0, replace(hit, score=above, scores=(*hit.scores, gain)))
     return [*left[:place], *lifted, *left[place:]]

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from everyword.models.protocol import LateInteraction, Question, Reranker
 from everyword.retrieval.boosts import Boosts
 from everyword.retrieval.candidates import (
-    STATES_NOTHING,
     WORDS_ARM,
     Candidate,
     NeighbourGain,
     Placement,
     SearchScope,
+    by_score,
     rank_matched,
 )
 from everyword.retrieval.config import SearchConfig
@@ -55,7 +55,7 @@ def late_interaction_stage(
     _score(seen, maxsim, boosts, by_words)
     if config.neighbours is not None:
         known = {candidate.seq: candidate for candidate in seen}
-        seeds = [candidate.seq for candidate in rank_matched(seen)[: config.neighbours.seeds]]
+        seeds = [candidate.seq for candidate in by_score(seen)[: config.neighbours.seeds]]
         runs = turns_around(scope.reader, seeds, config.neighbours.reach, scope.allowed)
         new = _match(scope, maxsim, new_neighbours(runs, seeds, known))
         _score(new, maxsim, boosts, by_words)
@@ -75,11 +75,9 @@ def _match(scope: SearchScope, maxsim: MaxSim, candidates: Sequence[Candidate]) 
     seqs = [candidate.seq for candidate in candidates]
     maxsim.match(seqs)
     outlines = scope.reader.outlines(seqs)
-    stated = scope.reader.stated_by(seqs) if scope.config.superseded else {}
     matched = [candidate for candidate in candidates if candidate.seq in maxsim.rows]
     for candidate in matched:
         candidate.outline = outlines.get(candidate.seq)
-        candidate.states = stated.get(candidate.seq, STATES_NOTHING) if scope.config.superseded else None
         # Where the model can't read the question, words choose what to quote of a long event.
         candidate.window = None if maxsim.blind else maxsim.windows[maxsim.rows[candidate.seq]]
     return matched

@@ -135,9 +135,8 @@ def _hits(
 
 def _closed_among(scope: SearchScope, candidates: Sequence[Candidate]) -> set[int]:
     """Find the events that state something which no longer holds."""
-    unknown = [one.seq for one in candidates if one.states is None]
-    stated = scope.reader.stated_by(unknown) if unknown else {}
-    return {one.seq for one in candidates if (states := one.states or stated.get(one.seq)) and states.closed}
+    outlines = scope.reader.outlines([one.seq for one in candidates])
+    return {seq for seq, one in outlines.items() if one.states is not None and one.states.closed}
 
 
 def _hit(event: Event, candidate: Candidate, terms: Mapping[int, float]) -> Hit:

@@ -8,10 +8,11 @@ answer uses the same judgement. "When do I leave?" names the user of an assistan
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from everyword.lazy_patterns import lazy_pattern
 from everyword.retrieval.candidates import Candidate, SearchScope, SubjectMatch, rank_matched
 from everyword.storage.protocol import SPEAKS, MentionRow
 from everyword.text.dates.lexicon import MONTHS, SHORT_MONTHS, SHORT_WEEKDAYS, WEEKDAYS
@@ -32,23 +33,23 @@ _OTHERS = SubjectMatch(boost=0.0, answer=0.0)  # everything else, including thei
 _ALSO_VERBS = frozenset("may mark grant bill sue pat rob drew chase faith grace hope".split())
 _NO_NAMES = (MONTHS.keys() - SHORT_MONTHS) | (WEEKDAYS.keys() - SHORT_WEEKDAYS) | {"today", "yesterday", "tomorrow"}
 _words = finder("ALNUM")
-_ASKER = re.compile(r"\b(?:I|[Mm]y|me|mine|myself)\b")
-_FIRST_PERSON = re.compile(r"\b(?:I|i|[Mm]y|[Mm]e|[Mm]ine|[Mm]yself|[Ww]e|[Oo]ur|[Oo]urs|us)\b")
-_SECOND_PERSON = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
+_ASKER = lazy_pattern(r"\b(?:I|[Mm]y|me|mine|myself)\b")
+_FIRST_PERSON = lazy_pattern(r"\b(?:I|i|[Mm]y|[Mm]e|[Mm]ine|[Mm]yself|[Ww]e|[Oo]ur|[Oo]urs|us)\b")
+_SECOND_PERSON = lazy_pattern(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 # The subject follows the auxiliary or owns something: "when does Chiara leave", "Chiara's train". Any other capitalised
 # word of a question is a place, a month or a tool.
-_SUBJECT = re.compile(
+_SUBJECT = lazy_pattern(
     r"\b(?:do|does|did|is|was|are|were|has|have|had|will|would|can|could|should|must|may|might|shall)(?:n['’]t)?\s{1,4}"
     r"(?:(?:it|that)\s{1,4})?([^\W\d_]\w{1,60})\b|['’]s\s{1,4}([^\W\d_]\w{1,60})\b"
 )
-_OWNER = re.compile(r"\b([^\W\d_]\w{1,60})(?=['’]s\b|s['’]\s)")
-_BEFORE_ADDRESS = re.compile(
+_OWNER = lazy_pattern(r"\b([^\W\d_]\w{1,60})(?=['’]s\b|s['’]\s)")
+_BEFORE_ADDRESS = lazy_pattern(
     r"(?:^|[,.!?:;…—\n]|\b(?:hey|hi|hello|thanks|thank you|oh|wow|yeah|yes|no|dear|congrats|bye|morning))\s*[\"'“(]*$",
     re.IGNORECASE,
 )
 _MOST_READ = 4_000  # characters, where no model chose a window
 _NEAR = 20  # characters before a name that show whether it is an address
-_AFTER_ADDRESS = re.compile(r"\s*(?:[,.!?…]|$)")
+_AFTER_ADDRESS = lazy_pattern(r"\s*(?:[,.!?…]|$)")
 
 
 class NamedPeople:
@@ -64,10 +65,13 @@ class NamedPeople:
         asked = [found[1] or found[2] for found in _SUBJECT.finditer(question)]
         asked += [found[1] for found in _OWNER.finditer(question)]
         self._subjects = {bare(word) for word in asked if word[:1].isupper()} - STOPWORDS - _NO_NAMES
+        self._included: dict[str | None, bool] = {}  # few speakers stand beside hundreds of candidates
 
     def include(self, speaker: str | None) -> bool:
         """Tell whether the question names a speaker."""
-        return any(map(self._names, _name_words(speaker)))
+        if speaker not in self._included:
+            self._included[speaker] = any(map(self._names, _name_words(speaker)))
+        return self._included[speaker]
 
     def among(self, speakers: Iterable[str | None]) -> frozenset[str]:
         """List the words of the names that the question is about; `speakers` are names that are known."""
@@ -98,10 +102,7 @@ def subject_boost(
 
     first = seen[: scope.config.about_depth]
     events = scope.reader.fetch([one.seq for one in first])
-    mentions: dict[int, list[MentionRow]] = {}
-    for row in scope.reader.mentions(seqs=list(events)):
-        if row.type == EntityType.PERSON and row.start != SPEAKS:
-            mentions.setdefault(row.seq, []).append(row)
+    mentions = _people_named(scope, [one for one in first if is_own(one)], events)
     for candidate in seen:
         own, event = is_own(candidate), events.get(candidate.seq)
         candidate.subject = _OWN if own else _OTHERS if names else _HEARD
@@ -117,6 +118,19 @@ def subject_boost(
             if gain:
                 candidate.boosts[ABOUT] = gain
     return rank_matched(seen) + [one for one in ranked if one.outline is None]
+
+
+def _people_named(
+    scope: SearchScope, own: Sequence[Candidate], events: Mapping[int, Event]
+) -> dict[int, list[MentionRow]]:
+    """Read whom their own words name, where no first person tells already whom they are about."""
+    passages = {one.seq: _Passage.of(events[one.seq], one.window, ()) for one in own if one.seq in events}
+    unclear = [seq for seq, passage in passages.items() if not _FIRST_PERSON.search(passage.text)]
+    found: dict[int, list[MentionRow]] = {}
+    for row in scope.reader.mentions(seqs=unclear) if unclear else ():
+        if row.type == EntityType.PERSON and row.start != SPEAKS:
+            found.setdefault(row.seq, []).append(row)
+    return found
 
 
 def _by_user(candidate: Candidate) -> bool:

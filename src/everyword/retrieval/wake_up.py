@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from everyword.lazy_patterns import lazy_pattern
 from everyword.models.protocol import Tokenizer
 from everyword.storage.protocol import Reader
 from everyword.text.rendering import fence_tokens, fenced, name, one_line
@@ -188,7 +189,7 @@ _DATED = (StatementKind.REMINDER, StatementKind.TODO, StatementKind.EVENT, State
 # Kinds that may hold only until a date: "the flight is on 20 January". A birthday comes again, and "from February"
 # has no end.
 _MAY_BE_A_DATE = (StatementKind.KEY_FACT, StatementKind.ATTRIBUTE)
-_ONLY_WHEN = re.compile(
+_ONLY_WHEN = lazy_pattern(
     r"(?:(?:on|in|at|by|for|due|set|scheduled|planned|booked|until|till|before|around|now|the|closed|open)\s)*",
     re.IGNORECASE,
 )

@@ -77,7 +77,7 @@ class StatementText(NamedTuple):
 class StatedBy(NamedTuple):
     """Whether what an event states still holds."""
 
-    current: bool  # some of it does, or it states nothing
+    current: bool  # some of it does
     closed: bool  # some of it was replaced or has ended
 
 
@@ -400,6 +400,7 @@ class Outline(NamedTuple):
     at: int  # microseconds since 1970
     source: str
     recorded_at: int  # likewise
+    states: StatedBy | None = None  # None where it states nothing
 
     @property
     def effective_at(self) -> int:

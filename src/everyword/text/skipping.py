@@ -8,21 +8,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from everyword.lazy_patterns import lazy_pattern
 from everyword.types.events import Span
 
 FIRST_LINES = 3  # of a block: they say what it is
 LONGEST_RUN = 120  # ASCII characters without a space; longer ones are keys, base64 or minified code
-_RUN = re.compile(rf"[!-~]{{{LONGEST_RUN},}}")
-_DIGIT_OR_SIGN = re.compile(r"[!-@\[-`{-~]")
-_LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
-_CODE_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
-_WORD = re.compile(r"[^\W\d_]+")
-_VISIBLE = re.compile(r"[^\n]")
-_LOG = re.compile(
+_RUN = lazy_pattern(rf"[!-~]{{{LONGEST_RUN},}}")
+_DIGIT_OR_SIGN = lazy_pattern(r"[!-@\[-`{-~]")
+_LINE = lazy_pattern(r"[^\n]*\n|[^\n]+\Z")
+_CODE_FENCE = lazy_pattern(r"[ \t]*(`{3,}|~{3,})")
+_WORD = lazy_pattern(r"[^\W\d_]+")
+_VISIBLE = lazy_pattern(r"[^\n]")
+_LOG = lazy_pattern(
     r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d"
     r"|\[?(?:INFO|DEBUG|WARN|WARNING|ERROR|FATAL|TRACE|CRITICAL)\b[\]:\s]"
 )
-_CAPTION = re.compile(
+_CAPTION = lazy_pattern(
     r"\[(?:photo|image|picture|video|sticker|gif|file|attachment|voice|audio)\b[^\]\n]{0,1000}\]", re.IGNORECASE
 )
 _FEWEST_LINES = FIRST_LINES + 2  # a text with fewer is prose

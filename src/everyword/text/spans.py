@@ -10,15 +10,16 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from everyword.lazy_patterns import lazy_pattern
 from everyword.text.skipping import searchable_spans
 from everyword.types.events import Span
 
 # A sentence ends at its punctuation (with closing quotes) before white space, at an unspaced full stop, at a line end.
 # Possessive, and only from a run's first mark: else a text of a hundred thousand dots takes minutes.
-_SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s)|[。！？｡؟۔।॥։።။។]+[」』”’）»\"]*|\n+")
+_SENTENCE_END = lazy_pattern(r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s)|[。！？｡؟۔।॥։።။។]+[」』”’）»\"]*|\n+")
 _QUESTION_ENDS = ("?", "？", "؟", "՞", "፧", "⸮")
 _GREEK_QUESTION_ENDS = (";", "\u037e")
-_GREEK = re.compile(r"[\u0370-\u03ff\u1f00-\u1fff]")
+_GREEK = lazy_pattern(r"[\u0370-\u03ff\u1f00-\u1fff]")
 # Abbreviations that never end a sentence; in lower case, without the last full stop.
 ABBREVIATIONS = frozenset(
     """dr mr mrs ms mx prof rev st mt capt sgt lt gen sen gov hon messrs mme mlle vs e.g i.e cf approx ca bzw z.b d.h
@@ -29,19 +30,19 @@ _BEFORE_NUMBERS = frozenset("no nos nr fig figs p pp vol ch sec art eq tab abs p
 _BEFORE_LOWER = frozenset("jr sr etc inc ltd co corp llc a.m p.m usw dept est resp incl max min".split())
 # Words before a German ordinal: "im 3. Stock", "zum 50. Geburtstag".
 _BEFORE_ORDINALS = frozenset("im der die das dem den des vom zum zur beim ab bis jeden jeder jedes".split())
-_MONTH = re.compile(
+_MONTH = lazy_pattern(
     r"(?:jan(?:uary?)?|feb(?:ruary?)?|march|märz|apr(?:il)?|ma[iy]|june?|juni|july?|juli|aug(?:ust)?"
     r"|sept?(?:ember)?|o[ck]t(?:ober)?|nov(?:ember)?|de[cz](?:ember)?)\b",
     re.IGNORECASE,
 )
 # After a single letter these words start a sentence: "plan B. We left". Other capitalised words are names: "J. Ode".
-_SENTENCE_START = re.compile(
+_SENTENCE_START = lazy_pattern(
     r"(?:I|We|You|He|She|It|They|The|An?|This|That|These|Those|There|Here|My|Our|Your|His|Her|Their|Its|And|But|So|Or|If"
     r"|In|On|At|As|By|For|From|With|To|Then|Now|When|While|What|Who|Why|How|Where|Which|Is|Are|Was|Were|Do|Does|Did|Not"
     r"|No|Yes|Please|Let|After|Before|Because|Also|Maybe|Only|Just|Wir|Ich|Er|Sie|Es|Der|Die|Das|Und|Aber)\b"
 )
 _LONGEST_ABBREVIATION = 8  # characters
-_WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003134f]")
+_WIDE = lazy_pattern(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003134f]")
 
 WINDOW_CHARS = 1000  # about 220 tokens of English: late interaction loses detail beyond, and the model takes 512
 WIDE_WEIGHT = 4  # a Chinese character is about a token; so are four Latin letters

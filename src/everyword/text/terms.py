@@ -17,6 +17,7 @@ from importlib import import_module
 from itertools import chain
 from typing import Any, Protocol, cast
 
+from everyword.lazy_patterns import lazy_pattern
 from everyword.types.events import Event
 
 Stemming = Callable[[str], str]
@@ -86,7 +87,7 @@ def finder(pattern: str) -> Callable[[str], re.Pattern[str]]:
 
     `LETTERS` in the pattern stands for letters with their marks, `ALNUM` for letters and digits.
     """
-    plain = re.compile(pattern.replace("LETTERS", r"[^\W\d_]++").replace("ALNUM", r"[^\W_]++"))
+    plain = lazy_pattern(pattern.replace("LETTERS", r"[^\W\d_]++").replace("ALNUM", r"[^\W_]++"))
 
     @cache  # compiled when first needed: the marks take five milliseconds, and most texts are ASCII
     def marked() -> re.Pattern[str]:
@@ -190,13 +191,13 @@ _TOKEN = rf"[{UNSPACED}]+|{_LETTER}+(?:[-'’.,@:/+#&_]+{_LETTER}+)*(?:\+\+|\#)?
 _PART = rf"{_LETTER}+"
 _IS_UNSPACED = rf"[{UNSPACED}]"
 # The same as _TOKEN for plain ASCII, three times as fast.
-_ASCII_TOKEN = re.compile(r"[A-Za-z0-9]+(?:[-'.,@:/+#&_]+[A-Za-z0-9]+)*(?:\+\+|\#)?")
+_ASCII_TOKEN = lazy_pattern(r"[A-Za-z0-9]+(?:[-'.,@:/+#&_]+[A-Za-z0-9]+)*(?:\+\+|\#)?")
 # Words within a word: parseUserConfig, HTTPServer. At least three letters, so that LinkedIn and McGee stay whole.
-_HUMP = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}(?![a-z])|[A-Z]{3,}(?=[A-Z][a-z])")
-_HUMPED = re.compile(r"(?:[A-Z]?[a-z]{2,}|[A-Z]{3,}(?=[A-Z][a-z]))(?:[A-Z][a-z]{2,}|[A-Z]{3,}(?![a-z]))+")
-_VERSION = re.compile(r"v\d+(?:\.\d+)+\S*")
+_HUMP = lazy_pattern(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}(?![a-z])|[A-Z]{3,}(?=[A-Z][a-z])")
+_HUMPED = lazy_pattern(r"(?:[A-Z]?[a-z]{2,}|[A-Z]{3,}(?=[A-Z][a-z]))(?:[A-Z][a-z]{2,}|[A-Z]{3,}(?![a-z]))+")
+_VERSION = lazy_pattern(r"v\d+(?:\.\d+)+\S*")
 _UNSEEN = "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]"
-_GROUPED_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_GROUPED_NUMBER = lazy_pattern(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 
 _FOLDED_BELOW = 0x0530  # Latin, Greek, Cyrillic: in other scripts a combining mark makes another letter
 _NO_DECOMPOSITION = str.maketrans({"ø": "o", "đ": "d", "ł": "l", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe"})

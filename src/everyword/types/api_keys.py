@@ -17,10 +17,11 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from everyword.errors import InvalidInput
+from everyword.lazy_patterns import lazy_pattern
 
 EVERY_SPACE = "*"
 _BELOW = "/*"
-_SHAPE = re.compile(r"rk_([0-9a-f]{8})_([A-Za-z0-9_-]{43})", re.ASCII)
+_SHAPE = lazy_pattern(r"rk_([0-9a-f]{8})_([A-Za-z0-9_-]{43})", re.ASCII)
 _LONGEST_NAME = 200  # characters
 
 

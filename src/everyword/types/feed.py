@@ -9,13 +9,14 @@ from datetime import datetime
 from typing import TypeVar
 
 from everyword.errors import InvalidInput
+from everyword.lazy_patterns import lazy_pattern
 from everyword.types.concepts import Concept
 from everyword.types.events import Event, Receipt
 from everyword.types.intents import Intent
 from everyword.types.statements import Statement
 
 NOW = "now"
-_PLACE = re.compile(r"([a-z_]{1,30})\.(\d{1,18})", re.ASCII)
+_PLACE = lazy_pattern(r"([a-z_]{1,30})\.(\d{1,18})", re.ASCII)
 _LONGEST_POSITION = 1_000  # characters
 
 T = TypeVar("T")

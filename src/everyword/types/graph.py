@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from enum import StrEnum
 from functools import lru_cache
 from types import MappingProxyType
 
+from everyword.lazy_patterns import lazy_pattern
 from everyword.types.events import DEFAULT_SPACE, Span
 from everyword.types.ids import fingerprint
 
@@ -219,10 +219,10 @@ def fact_id(subject: str, relation: str, object: str, valid_from: datetime | Non
 
 
 TITLES = frozenset("mr mrs ms miss mx dr prof professor sir madam rev father sister captain judge sensei".split())
-_COMPANY = re.compile(r"(?<=\w),? (?:inc|ltd|llc|gmbh|corp|ag|plc|sa|co|bv|oy|ab|srl|spa|pty)$")
+_COMPANY = lazy_pattern(r"(?<=\w),? (?:inc|ltd|llc|gmbh|corp|ag|plc|sa|co|bv|oy|ab|srl|spa|pty)$")
 _LATIN_AND_NEAR = 0x0530  # Latin, Greek, Cyrillic: beyond them a combining mark makes another letter
 _NO_DECOMPOSITION = str.maketrans({"ø": "o", "đ": "d", "ł": "l", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe"})
-_NAME_NOISE = re.compile(r"[^\w&+#'./-]+|(?<=\w)[.'](?=\s|$)")
+_NAME_NOISE = lazy_pattern(r"[^\w&+#'./-]+|(?<=\w)[.'](?=\s|$)")
 _CACHED_NAMES = 1 << 14  # the same few thousand names come again and again
 LONGEST_NAME = 120  # characters
 _MOST_FOLDS = 8  # "Foo Inc Ltd" takes three

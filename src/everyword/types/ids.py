@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 
+from everyword.lazy_patterns import lazy_pattern
 from everyword.types.events import Event
 from everyword.types.times import to_micros
 
 EVENT_PREFIX = "ev_"
-_EVENT_ID = re.compile(rf"{EVENT_PREFIX}([0-9a-f]{{32}})")
+_EVENT_ID = lazy_pattern(rf"{EVENT_PREFIX}([0-9a-f]{{32}})")
 
 
 def fingerprint(*parts: str | int | None) -> bytes:

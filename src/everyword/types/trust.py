@@ -52,6 +52,9 @@ TRUST: dict[Source, Trust] = {
 }
 
 HIGHEST_LEVEL = max(trust.level for trust in TRUST.values())
+_UNKNOWN = TRUST[Source.TOOL]
+_VOUCHED = frozenset(source.value for source in Source if TRUST[source].level > _UNKNOWN.level)
+UNVOUCHED = tuple(source.value for source in Source if source.value not in _VOUCHED)
 
 # Sources by role; any other role, or none, is a person. A system prompt counts as the assistant's: the operator wrote
 # it, neither the user nor a stranger.
@@ -74,15 +77,12 @@ def source_of(event: Event) -> str:
 
 def trust_of(source: str) -> Trust:
     """Return the trust in a source; an unknown source counts as a tool."""
-    return TRUST.get(source, TRUST[Source.TOOL])  # type: ignore[call-overload]
+    return TRUST.get(source, _UNKNOWN)  # type: ignore[call-overload]
 
 
 def is_vouched(source: str) -> bool:
     """Tell whether the named speaker is reliable: a tool or a page can put any name on its words."""
-    return trust_of(source).level > TRUST[Source.TOOL].level
-
-
-UNVOUCHED = tuple(source.value for source in Source if not is_vouched(source))
+    return source in _VOUCHED
 
 
 def level_of(event: Event) -> int:

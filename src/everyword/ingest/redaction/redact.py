@@ -119,7 +119,8 @@ def rules_of(settings: Settings, redact: str | None = None) -> Rules:
 
 def rules_for(level: str, patterns: str | None = None) -> Rules:
     """Return the rules of a level with those of the user's file (`secret_patterns`, or from the environment)."""
-    checked_redaction(level)
+    if level not in _BY_LEVEL:
+        checked_redaction(level)  # says which there are
     chosen = patterns or os.environ.get(PATTERNS_VARIABLE)
     if not chosen or level == "none":
         return _BY_LEVEL[level]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol, TextIO
 from unicodedata import combining, east_asian_width
 
-from everyword.text.rendering import escaped
+from everyword.text.hidden_characters import escaped
 
 Style = Literal["", "dim", "strong", "match", "name", "number", "good", "warning", "bad"]
 

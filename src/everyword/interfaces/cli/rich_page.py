@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from everyword.interfaces.cli.page import Column, Piece, Style
-from everyword.text.rendering import escaped
+from everyword.text.hidden_characters import escaped
 
 _RICH_STYLES: dict[Style, str] = {
     "": "",

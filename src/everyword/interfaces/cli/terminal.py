@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 from everyword.errors import EverywordError
 from everyword.interfaces.cli.page import Page, PlainPage
-from everyword.text.rendering import escaped, escaped_json
+from everyword.text.hidden_characters import escaped, escaped_json
 
 Report = Callable[[str, int, int], None]  # what is done, how many are done, of how many
 
@@ -98,9 +98,7 @@ class Terminal:
     def error(self, error: EverywordError) -> None:
         """Write an error and its fix to standard error."""
         if self.json_wanted:
-            self._write_json_line(
-                {"error": {"type": type(error).__name__, "detail": error.detail, "fix": error.fix}}
-            )
+            self._write_json_line({"error": {"type": type(error).__name__, "detail": error.detail, "fix": error.fix}})
         else:
             self._write_line(f"everyword: {error}", style=_RED)
 

@@ -3,15 +3,16 @@
 
 -- Spaces
 
--- One space's counters, nulls where there is none; with the models and facts of the store. Says at the same time whose
--- rows the transaction is about from here on.
+-- One space's counters, nulls where there is none; with the models and facts of the store, and how far the views of the
+-- space are. Says at the same time whose rows the transaction is about from here on.
 -- name: space_by_name
 SELECT space, name, events, words, generation, words_upto, word_tail, epoch, last_seq,
        set_config('everyword.space', $1::bigint::text, true),
        (SELECT json_agg(json_build_array(id, models.name, version, dims, token_dims, models.state, near_spaces.state)
                         ORDER BY id)
         FROM models LEFT JOIN near_spaces ON model = id AND near_spaces.space = $1),
-       ARRAY(SELECT ARRAY[facts_of_file.name, value] FROM facts_of_file)
+       ARRAY(SELECT ARRAY[facts_of_file.name, value] FROM facts_of_file),
+       (SELECT json_agg(json_build_array(views.name, upto, views.version)) FROM views WHERE views.space = $1)
 FROM (SELECT 1) AS one LEFT JOIN spaces ON space = $1;
 
 -- name: add_space

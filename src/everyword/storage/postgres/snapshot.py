@@ -160,6 +160,7 @@ class PostgresSnapshot(Snapshot):
         """Take what `space_by_name` gave."""
         models: list[Row] = row[10] or []
         self.facts = dict(row[11])
+        self._cursors[name] = row[12] or []
         self.models = [model[:6] for model in models]
         self._about = str(space_number(name))
         near = Near(

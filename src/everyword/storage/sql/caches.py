@@ -99,21 +99,23 @@ class Caches:
             return cached.matrix.view()
 
     def _extend(self, reader: _Queries, space: Space, model: Model, cached: _Pooled) -> None:
-        scope = (space.id, model.id)
-        for last, positions, units, pooled in reader.rows("blocks_after", (*scope, cached.position)):
+        rows = reader.rows("pooled_after", (space.id, model.id, cached.position))
+        blocks = [row for row in rows if row[1] is not None]
+        for last, positions, units, _, pooled in blocks:
             at = np.frombuffer(positions, np.int64)
             new = at > cached.position
             cached.matrix.extend(
                 np.frombuffer(units, np.int64)[new], np.frombuffer(pooled, np.int8).reshape(len(at), -1)[new]
             )
             cached.position = last
-        rows = reader.rows("pooled_tail_after", (*scope, cached.position))
-        if rows:
+        # Sealing a block and clearing the tail are one transaction: all of the tail is behind the blocks.
+        tail = rows[len(blocks) :]
+        if tail:
             cached.matrix.extend(
-                np.array([unit for _, unit, _ in rows], np.int64),
-                np.frombuffer(b"".join(pooled for _, _, pooled in rows), np.int8).reshape(len(rows), -1),
+                np.array([unit for _, _, _, unit, _ in tail], np.int64),
+                np.frombuffer(b"".join(pooled for *_, pooled in tail), np.int8).reshape(len(tail), -1),
             )
-            cached.position = rows[-1][0]
+            cached.position = tail[-1][0]
 
 
 def _keep(cache: dict[K, V], key: K, value: V) -> None:

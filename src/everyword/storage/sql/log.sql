@@ -47,8 +47,10 @@ WHERE seq = ANY($1::bigint[]) AND {sqlite: +}space = $2 {postgres: ORDER BY seq}
 
 -- Columns that stand before the text: of a long event only the first page is read.
 -- name: outlines_by_seq
-SELECT seq, session, speaker, role, at, source, recorded_at FROM events WHERE seq = ANY($1::bigint[])
-  AND {sqlite: +}space = $2 {postgres: ORDER BY seq};
+SELECT seq, session, speaker, role, at, source, recorded_at,
+       (SELECT max(CASE status WHEN 'current' THEN 1 ELSE 0 END) + 2 * max(CASE status WHEN 'current' THEN 0 ELSE 1 END)
+        FROM statements WHERE statements.space = $2 AND statements.seq = events.seq)
+FROM events WHERE seq = ANY($1::bigint[]) AND {sqlite: +}space = $2 {postgres: ORDER BY seq};
 
 -- name: events_oldest_first
 SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import accumulate
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from everyword.storage.rows import (
     Model,
     Outline,
     PassageRow,
+    StatedBy,
     Tally,
 )
 from everyword.storage.sql.attention import AttentionRows
@@ -32,6 +34,8 @@ from everyword.storage.sql.service import FileRows
 from everyword.storage.sql.snapshot import SpaceRows, array, words
 from everyword.types.events import Event, Filter, Receipt, Session, Span
 from everyword.types.times import from_micros
+
+T = TypeVar("T")
 
 
 class ActivityRows(SpaceRows):
@@ -153,6 +157,9 @@ class Reader(ActivityRows, AttentionRows, GraphRows, FoldingRows, ImportRows, Wr
     def __init__(self, file: FileReader, space: str) -> None:
         super().__init__(file.sql, space)
         self._file = file
+        # As this snapshot read them, by seq; None: not there. A writer, which may change them, keeps none.
+        self._events: dict[int, Event | None] = {}
+        self._outlines: dict[int, Outline | None] = {}
 
     @property
     def file(self) -> FileReader:
@@ -172,17 +179,12 @@ class Reader(ActivityRows, AttentionRows, GraphRows, FoldingRows, ImportRows, Wr
         return Known(rows[0][1], event_of(self.space, rows[0])) if rows else None
 
     def fetch(self, seqs: Sequence[int]) -> dict[int, Event]:
-        """Read events by seq; those that are gone are left out."""
-        if not len(seqs):
-            return {}
-        rows = self.sql.rows("events_by_seq", (array(seqs), self.id))
-        return {row[1]: event_of(self.space, row) for row in rows}
+        """Read events by seq, each once in a snapshot; those that are gone are left out."""
+        return self._read_once(self._events, seqs, self._fetch)
 
     def outlines(self, seqs: Sequence[int]) -> dict[int, Outline]:
-        """Read where events stand and who spoke, without their texts."""
-        if not len(seqs):
-            return {}
-        return {row[0]: Outline(*row[1:]) for row in self.sql.rows("outlines_by_seq", (array(seqs), self.id))}
+        """Read where events stand and who spoke, without their texts; each once in a snapshot."""
+        return self._read_once(self._outlines, seqs, self._fetch_outlines)
 
     def around(self, seqs: Sequence[int], reach: int) -> list[list[int]]:
         """List for each event of a session the run of up to `reach` events on both sides of it, itself included.
@@ -309,12 +311,14 @@ class Reader(ActivityRows, AttentionRows, GraphRows, FoldingRows, ImportRows, Wr
         """Read the stored windows of events, grouped by event in the order given."""
         if not len(seqs):
             return []
-        first_windows = [unit_of(model.id, int(seq), 0) for seq in seqs]
+        first_windows = array(seqs) * unit_of(0, 1, 0) + unit_of(model.id, 0, 0)
         by_seq: dict[int, list[PassageRow]] = {}
         more: list[int] = []
-        for unit, start, stop, count, tokens in self.sql.rows("vectors_of_units", (array(first_windows), self.id)):
-            by_seq[seq_of(unit)] = [PassageRow(seq_of(unit), Span(start, stop), tokens)]
-            more += range(unit + 1, unit + count)
+        for unit, start, stop, count, tokens in self.sql.rows("vectors_of_units", (first_windows, self.id)):
+            seq = seq_of(unit)
+            by_seq[seq] = [PassageRow(seq, Span(start, stop), tokens)]
+            if count > 1:
+                more += range(unit + 1, unit + count)
         for unit, start, stop, _, tokens in self.sql.rows("vectors_of_units", (array(more), self.id)) if more else ():
             by_seq[seq_of(unit)].append(PassageRow(seq_of(unit), Span(start, stop), tokens))
         return [passage for seq in seqs for passage in by_seq.get(int(seq), ())]
@@ -323,6 +327,26 @@ class Reader(ActivityRows, AttentionRows, GraphRows, FoldingRows, ImportRows, Wr
         """List events that a model has not seen, from behind a seq."""
         rows = self.sql.rows("events_without_vectors", (self.id, after, unit_of(model.id, 0, 0), limit))
         return [(row[1], event_of(self.space, row)) for row in rows]
+
+    # Inside
+
+    def _read_once(
+        self, known: dict[int, T | None], seqs: Sequence[int], read: Callable[[Sequence[int]], dict[int, T]]
+    ) -> dict[int, T]:
+        new = seqs if self.sql.writes else [seq for seq in seqs if seq not in known]
+        found = read(new) if len(new) else {}
+        if self.sql.writes:
+            return found
+        known |= dict.fromkeys(new) | found
+        return {seq: one for seq in seqs if (one := known[seq]) is not None}
+
+    def _fetch(self, seqs: Sequence[int]) -> dict[int, Event]:
+        rows = self.sql.rows("events_by_seq", (array(seqs), self.id))
+        return {row[1]: event_of(self.space, row) for row in rows}
+
+    def _fetch_outlines(self, seqs: Sequence[int]) -> dict[int, Outline]:
+        rows = self.sql.rows("outlines_by_seq", (array(seqs), self.id))
+        return {row[0]: Outline(*row[1:7], states=_states(row[7])) for row in rows}
 
     # Receipts, jobs and counts
 
@@ -374,3 +398,8 @@ class FileReader(FileRows):
 
 
 _NOTHING = Ranking(np.empty(0, np.int64), np.empty(0, np.float32))
+
+
+def _states(bits: int | None) -> StatedBy | None:
+    """Read what the query of outlines tells of an event's statements: 1 some hold, 2 some are over."""
+    return None if bits is None else StatedBy(current=bool(bits & 1), closed=bool(bits & 2))

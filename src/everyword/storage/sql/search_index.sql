@@ -120,6 +120,13 @@ INSERT INTO pooled_blocks (space, model, last_position, positions, units, pooled
 SELECT last_position, positions, units, pooled FROM pooled_blocks
 WHERE space = $1 AND model = $2 AND last_position > $3 ORDER BY last_position;
 
+-- Blocks, and behind them the vectors of the tail, each alone.
+-- name: pooled_after
+SELECT last_position AS position, positions, units, NULL::bigint AS unit, pooled FROM pooled_blocks
+WHERE space = $1 AND model = $2 AND last_position > $3
+UNION ALL SELECT position, NULL, NULL, unit, pooled FROM pooled_tail
+WHERE space = $1 AND model = $2 AND position > $3 ORDER BY position;
+
 -- name: blocks_of_space
 SELECT block, model, positions, units, pooled FROM pooled_blocks WHERE space = $1;
 

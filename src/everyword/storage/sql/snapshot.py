@@ -46,6 +46,7 @@ class Snapshot(ABC):
         # They come with the row of a space: one query less in every transaction. None: not read, or changed since.
         self.models: list[Row] | None = None
         self.facts: dict[str, str] | None = None
+        self._cursors: dict[str, list[Row]] = {}  # of a space's views, by its name
 
     @abstractmethod
     def query(self, name: str) -> str:
@@ -100,9 +101,16 @@ class Snapshot(ABC):
         """Return a space's row, read once in a transaction; None where there is no such space."""
         if name not in self._spaces:
             row = self.rows("space_by_name", (name,))[0]
-            self.models, self.facts = json.loads(row[9]), json.loads(row[10])
+            self.models, self.facts, self._cursors[name] = map(json.loads, row[9:12])
             self.keep_space(name, None if row[0] is None else Space(*row[:9]))
         return self._spaces[name]
+
+    def cursors(self, name: str) -> list[Row]:
+        """Give how far the views of a space are: name, last event, version. They come with its row."""
+        space = self.space(name)
+        if space is None:
+            return []
+        return self.rows("cursors", (space.id,)) if self.writes else self._cursors[name]
 
     def keep_space(self, name: str, space: Space | None) -> None:
         """Take a space's row as it was read or changed just now."""
@@ -147,6 +155,12 @@ class SpaceRows:
         """Return the space's number for a query; where there is no such space, one that finds nothing."""
         row = self.row
         return _NO_SPACE if row is None else row.id
+
+    @property
+    def last_seq(self) -> int:
+        """Return the number of the last event that was added, also if it was forgotten since."""
+        row = self.row
+        return 0 if row is None else row.last_seq
 
     @property
     def into(self) -> int:

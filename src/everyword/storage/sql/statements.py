@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from everyword.storage.rows import PLAN, READ, SUMMARISE, StatedBy, StatementFilter, StatementText
+from everyword.storage.rows import PLAN, READ, SUMMARISE, StatementFilter, StatementText
 from everyword.storage.sql.snapshot import Row, SpaceRows, array, words
 from everyword.types.events import Change, Edge, Span
 from everyword.types.ids import event_id
@@ -59,13 +59,6 @@ class StatementRows(SpaceRows):
             for row in self.sql.rows("statements_of_events", (array(seqs), self.id)):
                 stated.setdefault(row[2], []).append(statement_of(row))
         return stated
-
-    def stated_by(self, seqs: Sequence[int]) -> dict[int, StatedBy]:
-        """Tell of the events that state something whether any of it still holds, and whether any is over."""
-        if not len(seqs):
-            return {}
-        rows = self.sql.rows("stated_by", (array(seqs), self.id))
-        return {seq: StatedBy(bool(current), bool(closed)) for seq, current, closed in rows}
 
     def statement_texts(self, seqs: Sequence[int]) -> list[StatementText]:
         """Read what some events state, in few words and fast."""

@@ -42,10 +42,6 @@ SELECT statements.number, statements.id, statements.seq, kind, status, replaces,
 FROM statements JOIN events ON {postgres: events.space = statements.space AND} events.seq = statements.seq
 WHERE statements.space = $2 AND statements.seq = ANY($1::bigint[]) ORDER BY statements.number;
 
--- name: stated_by
-SELECT seq, bool_or(status = 'current'), bool_or(status <> 'current') FROM statements
-WHERE space = $2 AND seq = ANY($1::bigint[]) GROUP BY seq;
-
 -- name: statements_standing
 SELECT statements.number, statements.id, statements.seq, kind, status, replaces, statements.recorded_at, closed_at,
        valid_from, valid_to, body, events.id, events.text, events.at_offset

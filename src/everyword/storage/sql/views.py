@@ -11,18 +11,12 @@ class ViewRows(SpaceRows):
 
     def cursors(self) -> dict[str, int]:
         """Tell the last event that each view has applied; 0 where it must begin again."""
-        found = {(name, version): upto for name, upto, version in self.sql.rows("cursors", (self.id,))}
+        found = {(name, version): upto for name, upto, version in self.sql.cursors(self.space)}
         return {name: found.get((name, version), 0) for name, version in VIEWS.items()}
 
     def cursor(self, view: str) -> int:
         """Tell the last event that a view has applied."""
         return self.cursors()[view]
-
-    @property
-    def last_seq(self) -> int:
-        """Return the number of the last event that was added, also if it was forgotten since."""
-        row = self.row
-        return 0 if row is None else row.last_seq
 
     def count_behind(self, upto: int) -> int:
         """Count the events after one."""

@@ -2,11 +2,13 @@
 
 -- Spaces
 
--- One space's counters, nulls where there is none; with the models and facts of the file. Read first in every snapshot.
+-- One space's counters, nulls where there is none; with the models and facts of the file, and how far the views of the
+-- space are. Read first in every snapshot.
 -- name: space_by_name
 SELECT spaces.id, spaces.name, events, words, generation, words_upto, word_tail, epoch, last_seq,
        (SELECT json_group_array(json_array(id, name, version, dims, token_dims, state) ORDER BY id) FROM models),
-       (SELECT json_group_object(name, value) FROM facts_of_file)
+       (SELECT json_group_object(name, value) FROM facts_of_file),
+       (SELECT json_group_array(json_array(name, upto, version)) FROM views WHERE space = spaces.id)
 FROM (SELECT 1) LEFT JOIN spaces ON name = ?;
 
 -- name: add_space

@@ -7,6 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from everyword.lazy_patterns import lazy_pattern
 from everyword.text.dates.absolute_rules import CALENDAR_RULES, PERIOD_RULES
 from everyword.text.dates.calendar import (
     DAY,
@@ -42,8 +43,8 @@ MAX_CHARACTERS = 64_000  # characters, about as many as a model reads
 MAX_DATES = 1_000  # dates in one text; a text with more is a table
 _LONGEST_HEAD = 12  # letters of the longest word that can start a date
 
-_WORD = re.compile(r"[^\W\d_]+|\d+")
-_DIGIT = re.compile(r"[0-9]")
+_WORD = lazy_pattern(r"[^\W\d_]+|\d+")
+_DIGIT = lazy_pattern(r"[0-9]")
 _GLUE = frozenset("/.:-$€£#@&+%,\\=_")  # before a number: part of a price, a path, a phone number
 _JOIN = r"\s?(?:[-–—]|\b(?:to|until|till|through|and)\b)\s?(?:the\s)?"
 _AND = r"(?:,|,? (?:and|or)) (?:on )?(?:the )?"

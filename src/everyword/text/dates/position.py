@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from everyword.lazy_patterns import lazy_pattern
 from everyword.text.dates.calendar import DAY, Interval, parts
 from everyword.text.dates.tense import dates_the_verb, verbs_look_back
 
@@ -15,23 +16,23 @@ _MOVE_REACH = 64  # characters searched for "moved the exam to" before a positio
 
 # Words that point to the future unless a verb contradicts; _MOVED_TO always does: "a week from Friday", "the launch was
 # moved to Friday", "they postponed the exam until Friday".
-_AHEAD = re.compile(
+_AHEAD = lazy_pattern(
     r"\b(?:until|till|by|through|(?:day|week|month|year)s? from)(?: the)?"
     r"(?: (?:eod|cob|(?:end|close) of (?:day|business|play|work))(?: on)?| (?:end|start|beginning|middle) of)?"
     r"(?: the| early| late)?(?: | mid-)$",
     re.IGNORECASE,
 )
 _MOVE_VERB = r"(?:moved|pushed|shifted|delayed|postponed|rescheduled|bumped|deferred|put (?:off|back)|brought forward)"
-_MOVED_TO = re.compile(
+_MOVED_TO = lazy_pattern(
     rf"\b(?:(?:day|week|month|year)s? from|{_MOVE_VERB}(?: [\w'-]+){{0,6}}? (?:to|until|till)(?: the)?"
     r"|changed(?: [\w'-]+){0,4}? to(?: the)?|(?:postponed|rescheduled)(?: [\w'-]+){0,4}? for(?: the)?) $",
     re.IGNORECASE,
 )
-_MOVED_FROM = re.compile(rf"\b(?:{_MOVE_VERB}|changed)(?: [\w'-]+){{0,4}}?(?P<from> from(?: the)?)? $", re.IGNORECASE)
-_NEXT_WORD = re.compile(r"\s{1,3}([A-Za-z][A-Za-z']*)")
+_MOVED_FROM = lazy_pattern(rf"\b(?:{_MOVE_VERB}|changed)(?: [\w'-]+){{0,4}}?(?P<from> from(?: the)?)? $", re.IGNORECASE)
+_NEXT_WORD = lazy_pattern(r"\s{1,3}([A-Za-z][A-Za-z']*)")
 # Words before a number that show that it is a year.
 YEAR_WORDS = frozenset("in since until till by during before after around circa year of from to late early mid".split())
-_PART_OF = re.compile(
+_PART_OF = lazy_pattern(
     r"\b(?:morning|afternoon|evening|night|end|start|beginning|middle|week|weekend|rest|half|all|\w{0,6}day) of $",
     re.IGNORECASE,
 )

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 
+from everyword.lazy_patterns import lazy_pattern
+
 # Dates that are past by themselves; "the last day of" something may be in the future.
-LOOKS_BACK = re.compile(r"\b(?:last|past|previous)\b(?!\s\w{1,12}\sof\b)", re.IGNORECASE)
+LOOKS_BACK = lazy_pattern(r"\b(?:last|past|previous)\b(?!\s\w{1,12}\sof\b)", re.IGNORECASE)
 
 _CLAUSE_CHARS = 120  # characters searched for a verb on either side of a date
 _AFTER_PENALTY = 4  # words: the verb mostly precedes its date, so one after it counts as farther away
 _OBJECT_WORDS = 5  # words between "want" and its participle: "I want the first two chapters finished"
 
-_CLAUSE_END = re.compile(r"[.!?;\n](?=\s|$)|\n")
-_VERB_WORD = re.compile(r"[A-Za-z]+(?:'[a-z]{1,3})?")
+_CLAUSE_END = lazy_pattern(r"[.!?;\n](?=\s|$)|\n")
+_VERB_WORD = lazy_pattern(r"[A-Za-z]+(?:'[a-z]{1,3})?")
 # After a date these words start another clause with its own verb.
 _OTHER_CLAUSE = frozenset("and but because so which that since while if".split())
 _FUTURE = frozenset(
