@@ -36,8 +36,8 @@ serve: $(STAMP)  ## open the service and its web page on the sample history
 	@$(BIN)/everyword import examples/history.jsonl --memory .demo/memory.db
 	@$(BIN)/everyword serve --memory .demo/memory.db --open
 
-quick: $(STAMP)  ## run the fast tests: no server, no browser, no killed processes
-	$(BIN)/python -m pytest --quiet --numprocesses auto --dist loadfile tests/unit tests/test_architecture.py
+quick: $(STAMP)  ## run the fast tests: no server, no browser, no killed processes, nothing marked slow
+	$(BIN)/python -m pytest --quiet --numprocesses auto --dist loadfile -m 'not slow' tests/unit tests/test_architecture.py
 
 test: $(STAMP) $(SMALL_LLM) browser  ## run every test, the fast ones first
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
@@ -76,10 +76,10 @@ pythons:  ## run the fast tests with every supported interpreter of this machine
 	done
 
 bench: $(STAMP)  ## the benchmarks of speed, size and survival
-	$(PIP) install $(DISTRIBUTIONS)'[bench]'
 	$(BIN)/python -m benchmarks
 
-fuzz: $(STAMP)  ## send the service all that its OpenAPI description allows, and more (schemathesis; minutes)
+fuzz: $(STAMP)  ## the long form of the random tests, and all that the OpenAPI description allows (many minutes)
+	EVERYWORD_LONG_TESTS=1 $(BIN)/python -m pytest --quiet --numprocesses auto tests/unit tests/property tests/crash
 	$(PIP) install $(DISTRIBUTIONS)'[fuzz]'
 	$(BIN)/python tools/fuzz_service.py
 

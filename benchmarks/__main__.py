@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from dataclasses import asdict, is_dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,9 @@ PARTS = (
     "start",
     "encoding",
     "writing",
-    "extracting",
-    "folding",
+    "peers",
+    "growth",
     "linking",
-    "recall",
     "forgetting",
     "survival",
     "serving",
@@ -49,17 +47,22 @@ def main() -> None:
         from benchmarks.encoding import encoding
 
         results["encoding"] = encoding(asked.texts)
-    for name, sizes in (("writing", ()), ("extracting", (max(asked.sizes),)), ("folding", (max(asked.sizes),))):
-        if name in asked.only:
-            results[name] = getattr(import_module(f"benchmarks.{name}"), name)(folder, *sizes)
+    if "writing" in asked.only:
+        from benchmarks.writing import writing
+
+        results["writing"] = writing(folder)
+    if "peers" in asked.only:
+        from benchmarks.peers import peers
+
+        results["peers"] = peers(folder, events=asked.events, systems=asked.systems)
+    if "growth" in asked.only:
+        from benchmarks.growth import growth
+
+        results["growth"] = growth(folder, asked.sizes, kind=asked.kind, views=not asked.no_views)
     if "linking" in asked.only:
         from benchmarks.linking import linking
 
         results["linking"] = linking(folder, asked.sizes)
-    if "recall" in asked.only:
-        from benchmarks.recalling import recalling
-
-        results["recall"] = recalling(folder, asked.sizes, peers=not asked.no_peers, filled=asked.filled)
     if "forgetting" in asked.only:
         from benchmarks.forgetting import forgetting
 
@@ -139,9 +142,16 @@ def _survival(folder: Path, kills: int, storm_s: float) -> dict[str, Any]:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--only", type=lambda text: text.split(","), default=list(PARTS), help=",".join(PARTS))
-    parser.add_argument("--sizes", type=lambda text: [int(one) for one in text.split(",")], default=[10_000, 100_000])
+    parser.add_argument(
+        "--sizes", type=lambda text: [int(one) for one in text.split(",")], default=[1_000, 10_000, 100_000]
+    )
+    parser.add_argument(
+        "--kind", choices=("lines", "chat", "assistant"), default="lines", help="of the events that growth writes"
+    )
+    parser.add_argument("--no-views", action="store_true", help="growth without what is derived")
+    parser.add_argument("--events", type=int, default=1_000, help="that each peer is given")
+    parser.add_argument("--systems", type=lambda text: text.split(","), help="of the peers, instead of all")
     parser.add_argument("--texts", type=Path, nargs="*", default=[], help="files whose texts are encoded as well")
-    parser.add_argument("--no-peers", action="store_true", help="leave out Chroma")
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--storm-s", type=float, default=30.0)
     parser.add_argument("--served", type=int, default=50_000, help="events in the memory that is served")

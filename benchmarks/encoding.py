@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.material import lines
+from benchmarks.material import KINDS
 from benchmarks.measure import table, times
 from everyword.engine.encoding import embed
 from everyword.models.embedders import EverywordSmall
@@ -20,7 +20,6 @@ from everyword.text.spans import windows
 from everyword.types.events import Event
 from everyword.types.times import as_datetime
 
-ASSISTANT_CHARS = 1800  # of the turn that goals speak of
 TIMED = 96  # events of each kind whose encoding is timed
 ROUNDS = 5
 
@@ -38,11 +37,10 @@ class Cost(NamedTuple):
 
 def encoding(files: Sequence[Path]) -> dict[str, Cost]:
     """Measure made-up chat lines and assistant turns, and the texts of files; print a table."""
-    made = [_event(one) for one in islice(lines(7), 400)]
-    texts = " ".join(event.text for event in made)
-    pages = [texts[start : start + ASSISTANT_CHARS] for start in range(0, 60 * ASSISTANT_CHARS, ASSISTANT_CHARS)]
-    kinds = {"chat lines of 40 words": made}
-    kinds["assistant turns of 1,800 characters"] = [_event({"text": page, "speaker": "assistant"}) for page in pages]
+    kinds = {
+        "chat lines of 40 words": [_event(one) for one in islice(KINDS["lines"](7), 400)],
+        "assistant turns of 1,800 characters": [_event(one) for one in islice(KINDS["assistant"](7), 60)],
+    }
     for path in files:
         kinds |= _read(path)
     embedder = EverywordSmall()

@@ -11,9 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from benchmarks.measure import Times, console, table
+from benchmarks.measure import Times, console, table, times
 from everyword import Memory
 from everyword.errors import NotFound
 
@@ -86,36 +84,28 @@ def _measured(memory: Memory) -> dict[str, Any]:
     rare = [one.name for one in memory.graph.entities(type="person", limit=PEOPLE)[-20:]]
     whom = names[:10] + rare[:10]
     return {
-        "entity": _times([partial(memory.graph.entity, name) for name in whom]),
-        "entities": _times([partial(memory.graph.entities, limit=50)]),
-        "facts": _times([partial(memory.facts, name) for name in whom]),
-        "timeline": _times([partial(memory.graph.timeline, name) for name in whom]),
-        "conflicts": _times([memory.graph.conflicts]),
+        "entity": times([partial(_looked_up, memory.graph.entity, name) for name in whom], ROUNDS),
+        "entities": times([partial(memory.graph.entities, limit=50)], ROUNDS),
+        "facts": times([partial(_looked_up, memory.facts, name) for name in whom], ROUNDS),
+        "timeline": times([partial(_looked_up, memory.graph.timeline, name) for name in whom], ROUNDS),
+        "conflicts": times([memory.graph.conflicts], ROUNDS),
         "counts": dict(stats.graph),
     }
 
 
-def _times(actions: list[Callable[[], object]]) -> Times:
-    """Take the time of this thread: the machine may be busy with others."""
-    taken: list[float] = []
-    for number in range(ROUNDS + 1):
-        for action in actions:
-            begun = time.thread_time()
-            with suppress(NotFound):
-                action()
-            if number:
-                taken.append((time.thread_time() - begun) * 1e3)
-    return Times(float(np.median(taken)), float(np.quantile(taken, 0.99)), len(taken))
+def _looked_up(look_up: Callable[[str], object], name: str) -> None:
+    with suppress(NotFound):
+        look_up(name)
 
 
 def _print(results: list[dict[str, Any]]) -> None:
     rows = [
-        [name, *(str(result[name]) for result in results)]
+        [name, *(f"{result[name].cpu:.2f}" for result in results)]
         for name in results[0]
         if isinstance(results[0][name], Times)
     ]
     table(
-        "The temporal graph: ms of the thread's own time, p50 / p99",
+        "The temporal graph: ms of processor time",
         ["", *(f"{result['events']:,} events" for result in results)],
         rows,
     )

@@ -1,9 +1,9 @@
 """What the benchmarks write and ask: natural lines in any number, and vectors for them without hours of encoding.
 
 Lines are sentences of the sample history with some words replaced by ones from a large vocabulary, so that common words
-are as common as in real talk and the vocabulary keeps growing. Vectors are the real model's for a few hundred base
-lines; an event gets those of one base line with noise added, which takes the same bytes and the same paths. Questions
-are always encoded by the real model.
+are as common as in real talk and the vocabulary keeps growing. Vectors are the real model's for a few hundred windows
+of such texts; an event gets those of a random one with noise added, which takes the same bytes and the same paths.
+Questions are always encoded by the real model.
 """
 
 from __future__ import annotations
@@ -11,19 +11,27 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from everyword.models.embedders import EverywordSmall
 from everyword.models.protocol import Matches, ModelCard, Passage, Question
+from everyword.text.rendering import encoder_prefix
+from everyword.text.spans import windows
+from everyword.types.events import Event
+from everyword.types.times import as_datetime
 
 HISTORY = Path(__file__).parent.parent / "examples" / "history.jsonl"
-WORDS_AN_EVENT = 40
+WORDS = 40  # of an event
+CHAT_WORDS = 12  # of a short chat line
+ASSISTANT_CHARS = 1_800  # of an assistant's turn
 VOCABULARY = 100_000
 REPLACED = 0.06  # of the words: two or three rare ones an event, as names and things are in talk
-BASE_LINES = 300
+BASE_WINDOWS = 300
 POOLED_NOISE = 0.05  # a component; a unit vector of 128 has components of .09
 TOKEN_NOISE = 0.05  # of the bytes of packed tokens
 
@@ -51,7 +59,7 @@ QUESTIONS = [
 ]
 
 
-def lines(seed: int = 1) -> Iterator[dict[str, object]]:
+def lines(seed: int = 1, words_an_event: int = WORDS) -> Iterator[dict[str, Any]]:
     """Make events without end; the same seed gives the same ones."""
     chance = random.Random(seed)
     history = [json.loads(line) for line in HISTORY.read_text(encoding="utf-8").splitlines()]
@@ -61,11 +69,11 @@ def lines(seed: int = 1) -> Iterator[dict[str, object]]:
     number = 0
     while True:
         words: list[str] = []
-        while len(words) < WORDS_AN_EVENT:
+        while len(words) < words_an_event:
             words += chance.choice(sentences).split()
         words = [
             rare[min(int(chance.paretovariate(0.6)), VOCABULARY) - 1] if chance.random() < REPLACED else word
-            for word in words[:WORDS_AN_EVENT]
+            for word in words[:words_an_event]
         ]
         yield {
             "text": " ".join(words),
@@ -76,14 +84,26 @@ def lines(seed: int = 1) -> Iterator[dict[str, object]]:
         number += 1
 
 
-class SampledEmbedder:
-    """The bundled model for questions; its vectors of base lines, with noise, for passages."""
+def assistant_turns(seed: int = 1) -> Iterator[dict[str, Any]]:
+    """Make long turns of an assistant without end."""
+    for one in lines(seed, ASSISTANT_CHARS // 4):
+        yield {**one, "text": str(one["text"])[:ASSISTANT_CHARS], "role": "assistant", "speaker": "assistant"}
 
-    def __init__(self, seed: int = 1) -> None:
+
+KINDS: dict[str, Callable[[int], Iterator[dict[str, Any]]]] = {
+    "lines": lines,
+    "chat": lambda seed: lines(seed, CHAT_WORDS),
+    "assistant": assistant_turns,
+}
+
+
+class SampledEmbedder:
+    """The bundled model for questions; its vectors of other texts of the same kind, with noise, for passages."""
+
+    def __init__(self, kind: str = "lines", seed: int = 1) -> None:
         self.model = EverywordSmall()
         self._chance = np.random.default_rng(seed)
-        source = lines(seed + 1)
-        self._base = self.model.passages([str(next(source)["text"]) for _ in range(BASE_LINES)])
+        self._base = self.model.passages(list(islice(_encoder_lines(KINDS[kind](seed + 1)), BASE_WINDOWS)))
 
     @property
     def card(self) -> ModelCard:
@@ -108,6 +128,13 @@ class SampledEmbedder:
         at = self._chance.integers(0, len(data), int(len(data) * TOKEN_NOISE))
         data[at] ^= 0x11
         return data.tobytes()
+
+
+def _encoder_lines(source: Iterator[dict[str, Any]]) -> Iterator[str]:
+    for one in source:
+        event = Event(text=str(one["text"]), speaker=str(one["speaker"]), at=as_datetime(one["at"]))
+        for window in windows(event.text):
+            yield encoder_prefix(event) + window.text
 
 
 def _word(chance: random.Random) -> str:

@@ -6,7 +6,7 @@ import gc
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,11 +18,11 @@ console = Console(width=None if sys.stdout.isatty() else 120)
 
 @dataclass(frozen=True)
 class Times:
-    """Wall times of one thing, in milliseconds."""
+    """Times of one thing, in milliseconds."""
 
     p50: float
     p99: float
-    count: int
+    cpu: float  # median processor time, which depends less on other load
 
     def __str__(self) -> str:
         return f"{self.p50:.1f} / {self.p99:.1f}"
@@ -30,15 +30,26 @@ class Times:
 
 def times(actions: list[Callable[[], object]], rounds: int) -> Times:
     """Run each action `rounds` times in turn, after one round that warms up."""
-    taken: list[float] = []
+    taken: list[tuple[float, float]] = []
     gc.collect()
     for number in range(rounds + 1):
         for action in actions:
-            begun = time.perf_counter()
+            begun, worked = time.perf_counter(), _processor_time()
             action()
             if number:
-                taken.append((time.perf_counter() - begun) * 1e3)
-    return Times(float(np.median(taken)), float(np.quantile(taken, 0.99)), len(taken))
+                taken.append((time.perf_counter() - begun, _processor_time() - worked))
+    return times_of(taken)
+
+
+def times_of(taken: Sequence[tuple[float, float]]) -> Times:
+    """Sum up pairs of wall time and processor time, in seconds."""
+    wall, cpu = 1e3 * np.array(taken).T
+    return Times(float(np.median(wall)), float(np.quantile(wall, 0.99)), float(np.median(cpu)))
+
+
+def _processor_time() -> float:
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + ended.ru_utime + ended.ru_stime
 
 
 def resident_mb() -> float:

@@ -1,4 +1,4 @@
-"""How fast events are written by kind of text, how fast views follow, and how large the file becomes."""
+"""How fast events are written by kind of text, and how fast views follow."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from benchmarks.material import lines
+from benchmarks.material import KINDS
 from benchmarks.measure import table
 from everyword import Memory
 from everyword.models.embedders import EverywordSmall
@@ -17,24 +17,19 @@ from everyword.types.events import Event
 from everyword.types.times import as_datetime
 
 BATCH = 256
-_SHORT_WORDS = 12  # of a chat line
-_LONG_CHARS = 1_800  # of an assistant's turn
+WARM = 32  # events of another space, before anything is timed
 
 Events = list[dict[str, Any]]
 
 
 def writing(folder: Path, *, short: int = 1_024, long: int = 96, words: int = 20_000) -> dict[str, float]:
-    """Measure writes; print and give events a second, milliseconds of one `add`, and bytes an event."""
-    made = list(islice(lines(7), words))
-    chat = [{**one, "text": " ".join(str(one["text"]).split()[:_SHORT_WORDS])} for one in made]
-    answers = [
-        {**one, "role": "assistant", "text": ". ".join(str(next_["text"]) for next_ in made[n : n + 9])[:_LONG_CHARS]}
-        for n, one in enumerate(made[: long + 32])
-    ]
+    """Measure writes; print and give events a second, and milliseconds of one `add`."""
+    chat = list(islice(KINDS["chat"](7), words))
+    answers = list(islice(KINDS["assistant"](7), long))
     found: dict[str, float] = {"encoder, chat lines": _encoder_alone(chat[:short])}
-    found["chat lines"], found["bytes a chat line"] = _written(folder / "chat.db", chat[:short])
-    found["assistant turns"], found["bytes an assistant turn"] = _written(folder / "long.db", answers[:long])
-    found["before encoding"], _ = _written(folder / "words.db", chat, wait=False)
+    found["chat lines"] = _written(folder / "chat.db", chat[:short])
+    found["assistant turns"] = _written(folder / "long.db", answers)
+    found["before encoding"] = _written(folder / "words.db", chat, wait=False)
     found["add p50 ms"], found["add p99 ms"] = _single(folder / "single.db", chat[:200])
     found["views"] = _derived(folder / "views.db", chat[:short])
     table(
@@ -47,8 +42,6 @@ def writing(folder: Path, *, short: int = 1_024, long: int = 96, words: int = 20
             ["add_many(wait=False), chat lines/s", f"{found['before encoding']:.0f}", "2,000"],
             ["one add, p50 / p99 ms", f"{found['add p50 ms']:.1f} / {found['add p99 ms']:.1f}", "12"],
             ["views that follow, events/s", f"{found['views']:.0f}", ""],
-            ["bytes a chat line, all views", f"{found['bytes a chat line']:,.0f}", "3,500 at 100,000"],
-            ["bytes an assistant turn, all views", f"{found['bytes an assistant turn']:,.0f}", "10,000"],
         ],
     )
     return found
@@ -67,17 +60,14 @@ def _encoder_alone(events: Events) -> float:
     return len(texts) / (time.perf_counter() - begun)
 
 
-def _written(path: Path, events: Events, *, wait: bool = True) -> tuple[float, float]:
-    """Write in batches; give events a second, and bytes an event with all views."""
+def _written(path: Path, events: Events, *, wait: bool = True) -> float:
+    """Write in batches; give events a second."""
     with Memory.open(path, background=False) as memory:
-        memory.space("warm").add_many(events[:32])
+        memory.space("warm").add_many(events[:WARM])
         begun = time.perf_counter()
         for start in range(0, len(events), BATCH):
             memory.add_many(events[start : start + BATCH], wait=wait)
-        rate = len(events) / (time.perf_counter() - begun)
-        if wait:
-            memory.admin.settle()
-        return rate, memory.stats().bytes / (len(events) + 32)
+        return len(events) / (time.perf_counter() - begun)
 
 
 def _single(path: Path, events: Events) -> tuple[float, float]:
@@ -93,7 +83,7 @@ def _single(path: Path, events: Events) -> tuple[float, float]:
 
 def _derived(path: Path, events: Events) -> float:
     with Memory.open(path, "hashing", background=False) as memory:
-        memory.space("warm").add_many(events[:32])
+        memory.space("warm").add_many(events[:WARM])
         memory.admin.settle()
         memory.add_many(events)
         begun = time.perf_counter()

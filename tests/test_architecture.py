@@ -13,10 +13,11 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "everyword"
 MODULES = sorted(SOURCE.rglob("*.py"))
+PARTS = {path.relative_to(SOURCE).parts[0].removesuffix(".py") for path in MODULES}
 # Each part may import itself and the parts before it.
 LAYERS = (
-    "errors", "settings", "extras", "lazy_patterns", "fork_safety", "private_files", "types", "text", "storage", "models",
-    "engine", "knowledge", "ingest", "retrieval", "jobs", "api", "memory", "aio", "client", "interfaces",
+    "errors", "settings", "extras", "lazy_patterns", "fork_safety", "private_files", "types", "text", "storage",
+    "models", "engine", "knowledge", "ingest", "retrieval", "jobs", "api", "memory", "aio", "client", "interfaces",
 )  # fmt: skip
 # Imports that still point upwards. Remove entries; never add one.
 UPWARDS = {
@@ -68,15 +69,15 @@ def test_drivers_stay_behind_their_seam() -> None:
 
 def test_sql_lives_in_sql_files() -> None:
     for module in MODULES:
-        tree = ast.parse(module.read_text(encoding="utf-8"))
+        nodes = _nodes(module)
         docstrings = {
             id(node.body[0].value)
-            for node in ast.walk(tree)
+            for node in nodes
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
             and node.body
             and isinstance(node.body[0], ast.Expr)
         }
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
                 assert not SQL.search(node.value), f"{_relative(module)}:{node.lineno}: move the SQL to a .sql file"
                 if TRANSACTION_STATEMENTS.match(node.value):
@@ -85,7 +86,7 @@ def test_sql_lives_in_sql_files() -> None:
 
 def test_every_module_says_what_it_is_for() -> None:
     for module in MODULES:
-        assert ast.get_docstring(ast.parse(module.read_text(encoding="utf-8"))), _relative(module)
+        assert ast.get_docstring(_nodes(module)[0]), _relative(module)  # type: ignore[arg-type]
 
 
 def test_the_map_names_every_package() -> None:
@@ -116,8 +117,13 @@ def _part(module: Path) -> str:
 
 
 def _ours(module: Path) -> list[str]:
-    parts = {_part(path) for path in MODULES}
-    return [name for name in _imports(module) if name.startswith("everyword.") and name.split(".")[1] in parts]
+    return [name for name in _imports(module) if name.startswith("everyword.") and name.split(".")[1] in PARTS]
+
+
+@cache
+def _nodes(module: Path) -> list[ast.AST]:
+    """List the nodes of a module's syntax tree, the module itself first."""
+    return list(ast.walk(ast.parse(module.read_text(encoding="utf-8"))))
 
 
 @cache
@@ -127,7 +133,7 @@ def _imports(module: Path) -> tuple[str, ...]:
 
 
 def _imported(module: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+    for node in _nodes(module):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

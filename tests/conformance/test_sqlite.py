@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,11 @@ import apsw
 import numpy as np
 import pytest
 
+from conformance.layers import LayersConformance
 from conformance.making import SPACE
+from conformance.sources import SourcesConformance
 from conformance.suite import StoreConformance
+from conformance.written import WrittenConformance
 from everyword.settings import Settings
 from everyword.storage.nearest import unit_of
 from everyword.storage.protocol import Store
@@ -88,18 +92,14 @@ class TestSqliteFile(StoreConformance):
             connection.close()
 
 
-class TestSqliteMemory(TestSqliteFile):
-    """In memory: nothing is shared, all else is the same."""
+class TestSqliteMemory(SourcesConformance, LayersConformance, WrittenConformance):
+    """In memory: the same code without a file, so a part of the suite is enough."""
 
-    def open(self, folder: Path) -> Store:
-        return SqliteStore(":memory:", SETTINGS)
-
-    def another(self, store: Store) -> Store:
-        pytest.skip("a store in memory belongs to one process")
-
-    def damage(self, store: Store, damage: str) -> None:
-        assert isinstance(store, SqliteStore)
-        _damage(store._writing, damage)  # there is no other way in
+    @pytest.fixture
+    def store(self) -> Iterator[Store]:
+        opened = SqliteStore(":memory:", SETTINGS)
+        yield opened
+        opened.close()
 
 
 def test_two_stores_in_memory_are_two() -> None:

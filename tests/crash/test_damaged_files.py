@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 from collections.abc import Callable
@@ -12,10 +11,11 @@ from typing import Any
 import apsw
 import pytest
 
+from effort import effort
 from everyword import Memory
 from everyword.errors import ForeignFile, NewerSchema, StoreCorrupt, StoreError
 
-TRIES = int(os.environ.get("EVERYWORD_DAMAGE_TRIES", "16"))
+TRIES = effort(6, 50)
 
 CALLS: tuple[Callable[[Memory], Any], ...] = (
     lambda memory: memory.recall("Where does Ana live?"),
@@ -52,6 +52,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 meta={"number": number},
             )
         memory.admin.create_key("reader")
+        memory.admin.settle()  # so that there are derived rows to damage
     return path
 
 

@@ -17,13 +17,14 @@ from pathlib import Path
 import pytest
 from fork_children import NOTES, write_once, write_twice
 
+from effort import effort
 from everyword import Memory
 from everyword import fork_safety as forking
 from everyword.errors import StoreForked
 from everyword.settings import Settings
 from everyword.storage.sqlite import SqliteStore
 
-ROUNDS = int(os.environ.get("EVERYWORD_FORK_ROUNDS", "1"))
+ROUNDS = effort(1, 20)
 MOST_WAIT_S = 20.0  # for a child's first notes, on a busy machine; the busy timeout is 30
 
 pytestmark = [

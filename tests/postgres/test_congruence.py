@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from clocks import Clock
+from effort import effort
 from everyword import Memory
 from everyword.api import questions
 from everyword.errors import EverywordError
@@ -131,7 +132,7 @@ def _same(one: Any, other: Any) -> None:
     assert one == other
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(effort(2, 10)))
 def test_the_same_operations_come_to_the_same(location: str, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     monkeypatch.setattr(writer, "SEAL_AT", 40)  # both sealed parts and tails
     # A slow machine derives less while a question waits: then they would rightly differ.

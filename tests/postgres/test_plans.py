@@ -38,14 +38,14 @@ def connection(postgres: Server) -> Iterator[psycopg.Connection]:
     postgres.as_admin("DROP SCHEMA plans CASCADE")
 
 
-@pytest.mark.parametrize("name", sorted(set(queries()) - ALL_OF_IT))
-def test_a_query_goes_through_no_table(connection: psycopg.Connection, name: str) -> None:
-    sql = queries()[name]
-    if name.startswith("where_") or "{dims}" in sql or name == "among_events" or NO_PLAN.match(sql):
-        return
-    sql = sql.replace("{where}", "")
-    for place, named in enumerate(dict.fromkeys(re.findall(r"%\((\w+)\)s", sql)), 1):
-        sql = sql.replace(f"%({named})s", f"${place}")
-    plan = [row[0] for row in psycopg.ClientCursor(connection).execute(f"EXPLAIN (GENERIC_PLAN) {sql}").fetchall()]
-    through = {match[1] for line in plan if (match := re.search(r"Seq Scan on (\w+)", line))}
-    assert through <= FEW_ROWS, "\n".join(plan)
+def test_a_query_goes_through_no_table(connection: psycopg.Connection) -> None:
+    for name in sorted(set(queries()) - ALL_OF_IT):
+        sql = queries()[name]
+        if name.startswith("where_") or "{dims}" in sql or name == "among_events" or NO_PLAN.match(sql):
+            continue
+        sql = sql.replace("{where}", "")
+        for place, named in enumerate(dict.fromkeys(re.findall(r"%\((\w+)\)s", sql)), 1):
+            sql = sql.replace(f"%({named})s", f"${place}")
+        plan = [row[0] for row in psycopg.ClientCursor(connection).execute(f"EXPLAIN (GENERIC_PLAN) {sql}").fetchall()]
+        through = {match[1] for line in plan if (match := re.search(r"Seq Scan on (\w+)", line))}
+        assert through <= FEW_ROWS, "\n".join((name, *plan))

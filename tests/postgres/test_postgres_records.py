@@ -27,23 +27,6 @@ def memory(location: str, clock: Clock) -> Iterator[Memory]:
         yield memory
 
 
-@pytest.mark.parametrize("name", in_a_file.FORMS)
-def test_an_event_of_any_form_is_an_event(memory: Memory, name: str) -> None:
-    in_a_file.test_an_event_of_any_form_is_an_event(memory, name)
-
-
-def test_edits_are_found_by_no_question_and_in_no_list(memory: Memory, clock: Clock) -> None:
-    in_a_file.test_edits_are_found_by_no_question_and_in_no_list(memory, clock)
-
-
-def test_what_was_never_true_is_not_told_of_the_past_either(memory: Memory, clock: Clock) -> None:
-    in_a_file.test_what_was_never_true_is_not_told_of_the_past_either(memory, clock)
-
-
-def test_what_was_replaced_by_what_was_never_true_holds_again(memory: Memory, clock: Clock) -> None:
-    in_a_file.test_what_was_replaced_by_what_was_never_true_holds_again(memory, clock)
-
-
 def test_a_rebuild_applies_edits_again(memory: Memory, clock: Clock) -> None:
     in_a_file.test_a_rebuild_applies_edits_again(memory, clock)
 

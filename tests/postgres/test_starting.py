@@ -17,6 +17,7 @@ import httpx
 import pytest
 from tests.serve.service import free_port, problem
 
+from effort import effort
 from everyword import Memory
 from postgres_server import DATABASE, PASSWORD, Server
 
@@ -82,7 +83,7 @@ def answered(port: int, path: str) -> httpx.Response:
             time.sleep(0.05)
 
 
-@pytest.mark.parametrize("processes", ["1", "2"])
+@pytest.mark.parametrize("processes", ["1", "2"][: effort(1, 2)])
 def test_a_service_waits_for_its_server_and_says_that_it_is_not_ready(
     location: str, postgres: Server, processes: str
 ) -> None:

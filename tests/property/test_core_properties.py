@@ -10,6 +10,7 @@ import numpy as np
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
+from effort import effort
 from everyword import Memory
 from everyword.storage.postings import (
     LENGTHS,
@@ -38,7 +39,7 @@ kana = st.text(st.characters(min_codepoint=0x3041, max_codepoint=0x3096), min_si
 hangul = st.text(st.characters(min_codepoint=0xAC00, max_codepoint=0xD7A3), min_size=2, max_size=12)
 latin_word = st.text("abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=15)
 
-quick = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=effort(40, 150), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 # Spans
@@ -355,7 +356,7 @@ def test_the_best_are_the_best_and_the_newer_first_among_equals(scores: list[flo
 # Any text in a memory
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=effort(15, 60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(any_text.filter(lambda text: text.strip()), min_size=1, max_size=5, unique=True))
 @example(["\x00", "\ud800", "w" * 1_000_000])
 def test_any_text_is_read_back_equal(texts: list[str]) -> None:

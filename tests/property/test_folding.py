@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from effort import effort
 from everyword import Memory
 from everyword.jobs.deriver import derive_batch
 
@@ -60,7 +61,7 @@ events = st.lists(
     max_size=40,
 )
 profiles = st.sampled_from(("general", EVERYDAY))  # by words alone, and by themes
-quick = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=effort(5, 15), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def standing() -> datetime:

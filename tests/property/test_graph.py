@@ -10,6 +10,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from effort import effort
 from everyword import Memory
 from everyword.storage.protocol import FactFilter
 from everyword.types.graph import name_key
@@ -85,7 +86,9 @@ _steps = st.one_of(
 _histories = st.builds(
     lambda said, steps: [*said, *steps], st.lists(_batches, min_size=1, max_size=3), st.lists(_steps, max_size=8)
 )
-_moderately = settings(max_examples=20, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+_moderately = settings(
+    max_examples=effort(6, 20), derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 
 
 def _told(memory: Memory) -> dict[str, Any]:

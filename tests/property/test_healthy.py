@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,10 +11,11 @@ from typing import Any
 
 import pytest
 
+from effort import effort
 from everyword import Memory
 from everyword.errors import OutOfDate
 
-HISTORIES = int(os.environ.get("EVERYWORD_HISTORIES", "6"))
+HISTORIES = effort(2, 20)
 SPEAKERS = (None, "Ana", "Bo", "ANA", "x" * 119 + "ß", "İlker", "李雷", "Zoë", "👩‍👩‍👧", "é", "Dr. Who", "Acme Inc Ltd")
 SESSIONS = ("s1", "s2", "ß" * 120, "s4")
 WORDS = (*"river chess boat Porto bill passport deploy naïve 河流 مرحبا ﷺ ß ﬀ İ 👍🏽 e\u0301 \u200b \ud800".split(),)

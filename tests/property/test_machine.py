@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from effort import effort
 from everyword import Event, Memory
 from everyword.errors import KeyConflict, NotFound
 from everyword.jobs import upkeep
@@ -232,5 +233,5 @@ class MemoryMachine(RuleBasedStateMachine):
 
 TestMemoryMachine = MemoryMachine.TestCase
 TestMemoryMachine.settings = settings(
-    max_examples=30, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=effort(8, 30), stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from effort import effort
 from everyword import Memory
 from everyword.types.concepts import Debt
 from llm_memory import MovedClock, remembering
@@ -78,7 +79,7 @@ def everything(memory: Memory) -> list[Any]:
     return [[(view.concept, view.grounds, view.edges) for view in views], journal]
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(effort(2, 8)))
 def test_the_graph_stays_whole_and_is_the_same_anew(seed: int) -> None:
     rng, clock = random.Random(seed), MovedClock()
     with (

@@ -22,6 +22,7 @@ from mcp import Client, StdioServerParameters
 from tests.fences import around, hidden_in, inside
 from tests.surfaces.command import runner
 
+from effort import effort
 from everyword import Memory
 from everyword.interfaces.hooks.actions import HookActions
 from everyword.interfaces.hooks.settings import HookSettings
@@ -41,7 +42,7 @@ from everyword.text.terms import shortened
 from everyword.types.events import Event
 from llm_server import chat, serving
 
-EXAMPLES = int(os.environ.get("EVERYWORD_RENDERING_EXAMPLES", "25"))
+EXAMPLES = effort(8, 200)
 MONDAY = datetime(2026, 4, 6, 9, 0, tzinfo=UTC)
 LINE_ENDS = ["\n", "\r", "\r\n", "\v", "\f", "\x1c", "\x85", "\u2028", "\u2029"]
 HIDDEN = [

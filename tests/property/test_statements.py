@@ -10,6 +10,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from effort import effort
 from everyword import Memory
 from everyword.ingest.write import write_draft
 from everyword.storage.postings import terms_of
@@ -106,7 +107,9 @@ _steps = st.one_of(
 _histories = st.builds(
     lambda said, steps: [*said, *steps], st.lists(_batches, max_size=3), st.lists(_steps, max_size=8)
 )
-_moderately = settings(max_examples=40, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+_moderately = settings(
+    max_examples=effort(8, 40), derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 
 
 @dataclass(kw_only=True)

@@ -118,7 +118,7 @@ class TestMem0:
     def test_what_a_filter_wants_is_found_whatever_else_is_nearer(self, mem0: Mem0) -> None:
         mem0.add("Roses like the sun.", user_id="ana", metadata={"topic": "garden", "n": -1})
         mem0.add("A boat is in the garden.", user_id="ana", metadata={"topic": "garden", "n": -2.0})
-        for number in range(220):
+        for number in range(120):
             mem0.add(f"The boat, the boat, boat {number}!", user_id="ana", metadata={"topic": "boats", "n": number})
 
         def found(**filters: Any) -> list[str]:
@@ -135,11 +135,11 @@ class TestMem0:
         assert found(topic="garden") == both[:1]
 
     def test_as_many_as_asked_for_are_found_and_listed(self, mem0: Mem0, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(documents, "_HITS", (50, 250))
+        monkeypatch.setattr(documents, "_HITS", (10, 60))
         monkeypatch.setattr(documents, "_MOST_RANKED", 5)
-        for number in range(300):
+        for number in range(80):
             mem0.add(f"The boat, the boat, boat {number}!", user_id="ana")
-        for limit, count in ((150, 150), (290, 290), (1000, 300)):
+        for limit, count in ((40, 40), (75, 75), (1000, 80)):
             found = mem0.search("the boat", user_id="ana", limit=limit)["results"]
             assert len(found) == len({one["id"] for one in found}) == count
             assert len(mem0.get_all(user_id="ana", limit=limit)["results"]) == count
@@ -211,7 +211,7 @@ class TestLangGraph:
     def test_what_a_filter_wants_is_found_whatever_else_is_nearer(self, store: EverywordStore) -> None:
         store.put(("n",), "rose", {"text": "Roses like the sun.", "kind": "plant", 'a"b': 1, "size": 0.5})
         store.put(("n",), "off", {"text": "The boat!", "kind": "plant", "size": 0.5}, index=False)
-        for number in range(220):
+        for number in range(120):
             store.put(("n",), str(number), {"text": f"The boat, the boat, boat {number}!", "kind": "boat", "size": 2})
         for wanted in ({"kind": "plant"}, {"kind": {"$eq": "plant"}}, {"size": {"$lt": 1}}, {'a"b': 1}, {"size": 0.5}):
             assert [one.key for one in store.search(("n",), query="the boat", filter=wanted)] == ["rose"]
@@ -226,7 +226,7 @@ class TestLangGraph:
 
     def test_old_versions_crowd_nobody_out(self, store: EverywordStore) -> None:
         store.put(("n",), "rose", {"text": "Roses like the sun."})
-        for number in range(220):
+        for number in range(120):
             store.put(("n",), "boat", {"text": f"The boat, the boat, boat {number}!"})
         assert [one.key for one in store.search(("n",), query="the boat")] == ["boat", "rose"]
 
@@ -244,7 +244,7 @@ class TestLangGraph:
         assert "Müller" in next(iter(memory.events())).text
 
     def test_a_large_value_comes_back_as_it_went_in(self, store: EverywordStore) -> None:
-        value = {"text": "Ünicode and words. " * 30_000, "n": 1}
+        value = {"text": "Ünicode and words. " * 5_000, "n": 1}
         store.put(("n",), "large", value)
         item = store.get(("n",), "large")
         assert item is not None

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from effort import effort
 from everyword.retrieval.query_analysis import Analysis, Kind, Shape, analyse
 
 NOW = datetime(2023, 5, 17, 14, 30, tzinfo=UTC)  # a Wednesday
@@ -412,7 +413,7 @@ def test_names_are_whole_and_without_their_possessive(question: str, names: tupl
     assert analyse(question, NOW).names == names
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=effort(30, 100), deadline=None)
 @given(st.one_of(st.text(max_size=300), st.lists(st.sampled_from("When what? is Ana's or ' . , you tell me before the "
     "between May 8 \x00 \ud800 how many İ ſ Dr. who".split(" ")), max_size=40).map(" ".join)))  # fmt: skip
 def test_any_text_is_analysed(text: str) -> None:

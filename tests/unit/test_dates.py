@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from effort import effort
 from everyword.text.dates import Bound, DateMention, Granularity, find_dates
 
 NOW = datetime(2023, 5, 17, 14, 30, tzinfo=UTC)  # a Wednesday
@@ -646,7 +647,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=effort(30, 150), deadline=None)
 @given(
     st.one_of(
         st.text(max_size=200), st.lists(PIECES, max_size=30).map(" ".join), st.lists(PIECES, max_size=30).map("".join)
@@ -667,6 +668,7 @@ def test_any_text_gives_spans_of_itself_and_windows_that_hold_time(
         assert one.span.end <= two.span.start
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     ["May 8 ", "last ", "the week of ", "a ", "two or ", "1/", "9", "march and ", "since ", "\x00", "\ud800", " ",

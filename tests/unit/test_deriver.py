@@ -16,12 +16,15 @@ from pathlib import Path
 
 import pytest
 
+from effort import effort
 from everyword import Memory
 from everyword.jobs import deriver
 from everyword.jobs.deriver import catch_up, derive_batch, views_of
 from everyword.settings import Settings
 from everyword.storage import rows
 from everyword.storage.protocol import VIEWS
+
+pytestmark = pytest.mark.background
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 TALK = (
@@ -61,6 +64,17 @@ def until(condition: Callable[[], bool], seconds: float = 20) -> bool:
     return condition()
 
 
+def test_close_does_not_wait_for_an_idle_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    for wait in ("_QUIET_S", "_LONGEST_WAIT_S", "_IDLE_S"):
+        monkeypatch.setattr(deriver, wait, 20.0)
+    memory = Memory.open(":memory:", embedder="none")
+    memory.add("I live in Lisbon.", speaker="Ana")
+    assert memory.statements()  # by now the thread waits for a pause in the writes
+    begun = time.monotonic()
+    memory.close()
+    assert time.monotonic() - begun < 10
+
+
 @pytest.fixture
 def memory() -> Iterator[Memory]:
     with Memory.open(":memory:", embedder="hashing", background=False) as opened:
@@ -84,6 +98,7 @@ def test_the_background_follows_without_a_read(tmp_path: Path) -> None:
     assert not [one for one in threading.enumerate() if one.name == "everyword-deriver"]
 
 
+@pytest.mark.slow
 def test_closing_does_not_wait_for_a_backlog(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m.db", embedder="none") as memory:
         memory.add_many({"text": f"I like tea number {n}.", "speaker": "Ana", "key": str(n)} for n in range(500))
@@ -104,7 +119,7 @@ def test_a_memory_that_is_dropped_is_not_kept_open(tmp_path: Path) -> None:
     assert until(lambda: not [one for one in threading.enumerate() if one.name == "everyword-deriver"])
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(effort(2, 4)))
 def test_the_cut_into_batches_changes_nothing(memory: Memory, seed: int) -> None:
     tell(memory, *TALK)
     with Memory.open(":memory:", embedder="hashing", background=False) as other:
@@ -165,6 +180,7 @@ def test_what_is_forgotten_before_it_was_derived_is_never_derived(memory: Memory
     assert memory.admin.verify(deep=True).ok
 
 
+@pytest.mark.slow
 def test_a_question_waits_for_no_long_backlog(memory: Memory) -> None:
     memory.add_many({"text": f"I like tea number {n}.", "speaker": "Ana", "key": str(n)} for n in range(2_000))
     began = time.monotonic()
@@ -225,7 +241,8 @@ time.sleep(60)
 """
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(effort(1, 5)))
 def test_killed_at_any_instruction_it_goes_on_where_it_was(tmp_path: Path, seed: int) -> None:
     path = tmp_path / "m.db"
     with Memory.open(path, embedder="hashing", background=False) as memory:

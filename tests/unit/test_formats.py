@@ -219,6 +219,7 @@ def test_an_answer_that_claude_code_made_up_is_left_out(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -232,9 +233,9 @@ def test_an_answer_that_claude_code_made_up_is_left_out(tmp_path: Path) -> None:
     ],
 )
 def test_hostile_markup_takes_no_time(tmp_path: Path, text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     _heard(tmp_path, {"role": "user", "content": text})
-    assert time.perf_counter() - started < 8
+    assert time.process_time() - started < 8
 
 
 def test_claude_code_names_session_wing_time_and_agents() -> None:

@@ -28,6 +28,7 @@ TEXTS = [
 ]
 
 
+@pytest.mark.slow
 def test_the_runtime_reports_to_nobody(tmp_path: Path) -> None:
     folder = str(tmp_path / "memory.db")
     code = f"from everyword import Memory; m = Memory.open({folder!r}); m.add('hello'); m.recall('hello'); m.close()"

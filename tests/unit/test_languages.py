@@ -146,6 +146,7 @@ def test_without_a_model_words_decide_in_scripts_without_spaces() -> None:
 # Quotes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("around", "telling", "question"),
     [

@@ -261,6 +261,7 @@ SAID = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_read_late_early_or_in_bits_the_facts_are_the_same_as_rebuilt(seed: int) -> None:
     dice = random.Random(seed)

@@ -44,10 +44,10 @@ def test_those_who_watch_do_not_hold_up_those_who_write(tmp_path: Path) -> None:
 
             waiting = [asyncio.create_task(one()) for one in (watch, watch, watch, follow, follow)]
             await asyncio.sleep(0.3)
-            await asyncio.wait_for(memory.add("Somebody writes."), 10)
-            await asyncio.wait_for(asyncio.gather(*waiting[:3]), 10)
+            await asyncio.wait_for(memory.add("Somebody writes."), 60)
+            await asyncio.wait_for(asyncio.gather(*waiting[:3]), 60)
             stop.set()
-            await asyncio.wait_for(asyncio.gather(*waiting), 10)
+            await asyncio.wait_for(asyncio.gather(*waiting), 60)
             assert heard == ["Somebody writes."] * 3
 
     asyncio.run(run())
@@ -69,7 +69,7 @@ def test_a_watch_ends_with_the_loop_that_it_looks_for(tmp_path: Path) -> None:
     asyncio.run(run())
     for thread in threading.enumerate():
         if thread.name.startswith("everyword-async"):
-            thread.join(5)
+            thread.join(60)
             assert not thread.is_alive()
 
 
@@ -85,7 +85,7 @@ def test_a_listener_may_be_a_coroutine() -> None:
             ends = [await memory.on("event", partial(told, "coroutine"))]
             ends.append(await memory.on("event", lambda event: None))
             await memory.add("News.")
-            assert await asyncio.wait_for(heard.get(), 5) == "coroutine: News."
+            assert await asyncio.wait_for(heard.get(), 60) == "coroutine: News."
             for end in ends:
                 end()
             await memory.add("More.")
@@ -100,7 +100,7 @@ def test_a_listener_may_be_a_coroutine() -> None:
 
             async def write() -> None:
                 assert (await memory.add("Written all the same.")).new
-                await asyncio.wait_for(failed.wait(), 5)
+                await asyncio.wait_for(failed.wait(), 60)
                 await asyncio.sleep(0.05)
 
             await memory.on("event", fails)

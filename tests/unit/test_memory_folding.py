@@ -426,6 +426,7 @@ def test_what_is_not_there_is_told(memory: Memory) -> None:
             memory.concepts.undo(wrong)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -259,6 +259,7 @@ def test_deriving_that_fails_leaves_no_name_and_goes_on_later(memory: Memory, mo
     assert memory.graph.entity("Mike").name == "Michael Chen"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -293,6 +294,7 @@ def test_wrong_arguments_say_what_to_do(memory: Memory) -> None:
         memory.graph.merge("Ana", "Ana")
 
 
+@pytest.mark.slow
 def test_forgetting_where_a_name_was_first_said_reads_again_only_who_says_it(memory: Memory) -> None:
     first = say(memory, "Ana", "01-10", "We went to Porto and met Zora Quill.")
     memory.add_many(

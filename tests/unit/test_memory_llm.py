@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from effort import effort
 from everyword import Memory
 from everyword.engine.encoding import EverywordNotice
 from everyword.errors import InvalidSetting, LLMUnavailable
@@ -576,6 +577,7 @@ def test_an_answer_that_is_streamed_counts_too(tmp_path: Path, clock: TestClock)
 # Several at once, and in between
 
 
+@pytest.mark.slow
 def test_two_processes_that_settle_do_the_work_once(tmp_path: Path, clock: TestClock) -> None:
     path = tmp_path / "memory.db"
     texts = [f"{CHOIR} {number}" for number in range(8)]
@@ -809,7 +811,8 @@ SAID = (
 )
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(effort(1, 3)))
 def test_read_late_early_or_in_bits_a_log_comes_to_the_same_as_rebuilt(seed: int, clock: TestClock) -> None:
     dice = random.Random(seed)
     said = [

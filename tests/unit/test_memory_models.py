@@ -357,6 +357,7 @@ def test_a_rebuild_with_a_failing_model_changes_nothing(tmp_path: Path) -> None:
         assert memory.admin.verify().ok
 
 
+@pytest.mark.slow
 def test_a_rebuild_changes_no_answer() -> None:
     with Memory.open(":memory:", embedder="hashing") as memory:
         memory.add_many(
@@ -413,6 +414,7 @@ def test_the_bundled_model_understands_more_than_words(tmp_path: Path) -> None:
 # Where a path leads
 
 
+@pytest.mark.slow
 def test_a_memory_stays_where_it_was_opened(tmp_path: Path) -> None:
     code = """
 import os, sys

@@ -9,6 +9,7 @@ import pytest
 from tests.fences import inside
 
 from clocks import Clock
+from effort import effort
 from everyword import Memory
 from everyword.errors import InvalidFilter, InvalidInput, InvalidTime, NotFound
 
@@ -173,6 +174,7 @@ def test_k_bounds_the_hits(memory: Memory) -> None:
     assert [len(memory.recall("river", k=k)) for k in (1, 2, 4, 1000)] == [1, 2, 4, 4]
 
 
+@pytest.mark.slow
 def test_the_end_of_a_long_message_is_found_and_pointed_at() -> None:
     words = " ".join(f"Sentence {n} talks about ordinary things of the day." for n in range(700))
     end = "At the very end the combination of the safe is marzipan seventeen."
@@ -193,6 +195,7 @@ def test_the_end_of_a_long_message_is_found_and_pointed_at() -> None:
 # Context
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tokenizer", ["words", None, len])
 def test_a_context_is_never_over_its_budget_and_counts_exactly(tokenizer) -> None:
     from everyword.models.tokenizers import load_tokenizer
@@ -207,7 +210,7 @@ def test_a_context_is_never_over_its_budget_and_counts_exactly(tokenizer) -> Non
                 at=START + timedelta(hours=n),
             )
         filled = 0
-        for budget in [*range(1, 51), 300, 1200, 5000]:
+        for budget in [*range(1, 51, effort(7, 1)), 300, 1200, 5000]:
             context = memory.context("river water", budget=budget)
             assert context.tokens <= budget == context.budget
             assert context.tokens == count(context.text)
@@ -317,6 +320,7 @@ def test_events_come_in_either_order_and_number(memory: Memory) -> None:
             list(memory.events(limit=limit))  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_events_go_on_over_many_pages_while_others_write() -> None:
     with Memory.open(":memory:", embedder="none") as memory:
         memory.add_many([{"text": f"event {n}", "at": START + timedelta(minutes=n)} for n in range(1234)])

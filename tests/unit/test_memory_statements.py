@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
@@ -386,6 +387,7 @@ def test_the_error_names_what_can_be_asked_for(memory: Memory) -> None:
     assert all(kind in caught.value.fix for kind in StatementKind)
 
 
+@pytest.mark.slow
 def test_more_than_a_page_is_listed_whole(memory: Memory) -> None:
     memory.add_many({"text": f"I like number{n}.", "speaker": f"Speaker {n}"} for n in range(520))
     assert current(memory) == [f"I like number{n}." for n in range(520)]
@@ -638,6 +640,7 @@ def expected() -> tuple:
     return told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [7, 100])
 def test_a_batch_derives_what_one_by_one_does(expected: tuple, size: int) -> None:
     events = _hundred()
@@ -649,6 +652,7 @@ def test_a_batch_derives_what_one_by_one_does(expected: tuple, size: int) -> Non
         assert everything(memory) == expected
 
 
+@pytest.mark.slow
 def test_a_rebuild_derives_the_same(expected: tuple) -> None:
     with Memory.open(":memory:", embedder="none", clock=_still) as memory:
         memory.add_many(_hundred())
@@ -664,6 +668,7 @@ def in_small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rebuilding, "_MOST_LEFT", 5)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_small_parts")
 def test_readers_see_what_was_there_until_the_new_is_complete(tmp_path: Path, expected: tuple) -> None:
     path = tmp_path / "memory.db"
@@ -683,6 +688,7 @@ def test_readers_see_what_was_there_until_the_new_is_complete(tmp_path: Path, ex
         assert not memory.admin.verify().problems
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_small_parts")
 def test_a_rebuild_that_is_broken_off_changes_nothing(tmp_path: Path, expected: tuple) -> None:
     class Killed(BaseException):
@@ -705,6 +711,7 @@ def test_a_rebuild_that_is_broken_off_changes_nothing(tmp_path: Path, expected: 
         assert everything(memory) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_small_parts")
 def test_what_is_forgotten_while_events_are_derived_anew_stays_forgotten() -> None:
     events = _hundred()
@@ -727,6 +734,7 @@ def test_what_is_forgotten_while_events_are_derived_anew_stays_forgotten() -> No
         assert not memory.admin.verify().problems
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_small_parts")
 def test_other_spaces_stay_as_they_are_when_one_is_derived_anew(expected: tuple) -> None:
     with Memory.open(":memory:", embedder="none", clock=_still) as memory:
@@ -741,6 +749,7 @@ def test_other_spaces_stay_as_they_are_when_one_is_derived_anew(expected: tuple)
         assert memory.facts("Ana")
 
 
+@pytest.mark.slow
 def test_what_is_said_while_events_are_read_anew_is_derived_with_them(expected: tuple) -> None:
     events = _hundred()
     with Memory.open(":memory:", embedder="none", clock=_still) as memory:
@@ -778,6 +787,7 @@ def test_forgetting_while_deriving_is_behind_leaves_nothing_of_it(tmp_path: Path
         assert memory.admin.verify().ok
 
 
+@pytest.mark.slow
 def test_an_export_brings_the_same_statements_to_another_file(tmp_path: Path) -> None:
     with Memory.open(":memory:", embedder="none", clock=_still) as memory:
         memory.add_many(_hundred())
@@ -800,6 +810,7 @@ def test_an_export_of_what_arrived_out_of_order_brings_the_same_statements(memor
         assert everything(other) == everything(memory)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [1, 3])
 def test_however_little_is_compared_a_batch_and_a_rebuild_compare_the_same(
     monkeypatch: pytest.MonkeyPatch, most: int
@@ -832,6 +843,7 @@ def test_a_day_is_a_day_of_the_speakers_clock_in_a_batch_and_one_by_one(text: st
             assert len(memory.statements()) == 1, size
 
 
+@pytest.mark.slow
 def test_writers_at_the_same_time_leave_one_current_place(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     still = START + 50 * DAY
@@ -860,6 +872,23 @@ def test_writers_at_the_same_time_leave_one_current_place(tmp_path: Path) -> Non
 _SOME_BODY = "(SELECT number FROM statements ORDER BY number LIMIT 1)"
 
 
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple]:
+    """Make a file with a history, and read what it holds."""
+    path = tmp_path_factory.mktemp("sound") / "memory.db"
+    with Memory.open(path, embedder="none", durability="normal", clock=_still) as memory:
+        say(memory, *HISTORY, session="s")
+        before = everything(memory)
+        report = memory.admin.verify(deep=True)
+        assert report.ok
+        assert report.checked["statements"] == len(before[0])
+        assert report.checked["edges"] == len(before[2]) > 0
+        assert report.checked["changes"] == sum(before[3].values())
+        assert report.checked["tags"] == sum(before[4].values())
+    return path, before
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
@@ -877,17 +906,11 @@ _SOME_BODY = "(SELECT number FROM statements ORDER BY number LIMIT 1)"
         ("UPDATE event_tags SET seq = seq + 900", "tags belong to no event"),
     ],
 )
-def test_verify_finds_what_points_to_nothing_and_a_rebuild_mends_it(tmp_path: Path, damage: str, told: str) -> None:
-    path = tmp_path / "memory.db"
-    with Memory.open(path, embedder="none", durability="normal", clock=_still) as memory:
-        say(memory, *HISTORY, session="s")
-        before = everything(memory)
-        report = memory.admin.verify(deep=True)
-        assert report.ok
-        assert report.checked["statements"] == len(before[0])
-        assert report.checked["edges"] == len(before[2]) > 0
-        assert report.checked["changes"] == sum(before[3].values())
-        assert report.checked["tags"] == sum(before[4].values())
+def test_verify_finds_what_points_to_nothing_and_a_rebuild_mends_it(
+    tmp_path: Path, sound: tuple[Path, tuple], damage: str, told: str
+) -> None:
+    source, before = sound
+    path = Path(shutil.copy(source, tmp_path))
     connection = apsw.Connection(str(path))
     connection.execute(damage)
     assert connection.changes()

@@ -50,6 +50,7 @@ def _left(memory: Memory) -> set[int]:
 # Forgetting
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("what", "gone"),
     [
@@ -183,6 +184,7 @@ def test_a_backup_opens(memory: Memory, tmp_path: Path) -> None:
 # Scopes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("write", ["backup", "export"])
 def test_several_that_write_one_file_at_once_leave_a_whole_one(tmp_path: Path, write: str) -> None:
     memory = Memory.open(tmp_path / "m.db", embedder="none", extract=False, fold=False)

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.fences import around, inside
 
+from effort import effort
 from everyword import Memory
 from everyword.errors import InvalidInput
 from everyword.models.protocol import Tokenizer
@@ -370,8 +371,9 @@ def findings(draw: st.DrawFn) -> tuple[list[Hit], dict[str, Known]]:
     return hits, {pool[a].id: Known(b, pool[b]) for a, b in led.items() if a != b}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TOKENIZERS)
-@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=effort(8, 30), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(found=findings(), budget=st.one_of(st.integers(1, 60), st.integers(60, 3000)))
 def test_whatever_the_hits_a_context_fits_and_cites(name: str, found: tuple, budget: int) -> None:
     hits, led = found

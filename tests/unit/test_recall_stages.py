@@ -359,6 +359,7 @@ def test_without_a_time_in_the_question_no_time_counts(opened: Open) -> None:
         assert "time" not in {score.stage for score in hit.scores}, question
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", [HYBRID, replace(HYBRID, time=0.0)])
 def test_what_was_said_in_a_time_is_found_among_hundreds_that_match_better(opened: Open, recipe: SearchConfig) -> None:
     question = "Which walk by the river with the dog did we take in March 2021?"
@@ -495,6 +496,7 @@ def test_many_repetitions_leave_as_many_hits_as_were_asked_for(opened: Open) -> 
         assert len(memory.recall("boat", k=k)) == min(k, 13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", [HYBRID, POOLED, WORDS])
 def test_a_larger_k_keeps_the_first_hits_and_adds_further_ones(opened: Open, recipe: SearchConfig) -> None:
     memory = opened(recipe=recipe)
@@ -676,6 +678,7 @@ def test_events_that_still_wait_for_their_vectors_come_behind_but_are_there(open
 # Hostile questions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "question",
     [

@@ -411,6 +411,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_hostile_text_costs_in_proportion_to_its_length(unit: str) -> None:
     def seconds(size: int) -> float:
@@ -419,8 +420,9 @@ def test_hostile_text_costs_in_proportion_to_its_length(unit: str) -> None:
         redact(text, rules_for("personal"))
         return time.process_time() - start
 
-    few = min(seconds(12_500) for _ in range(2))
-    assert seconds(100_000) < 20 * few + 1.0  # eight times the text; a second for a busy machine
+    few = min(seconds(5_000) for _ in range(3))
+    many = min(seconds(40_000) for _ in range(2))
+    assert many < 40 * few + 0.02, "8 times the text may cost 8 times the time, with room for a busy machine"
 
 
 def test_the_tables_are_as_long_as_they_are_said_to_be() -> None:

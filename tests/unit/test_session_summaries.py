@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from effort import effort
 from everyword.knowledge.legacy.fold.sessions import MOST_KEPT, SessionState, refresh, summarise
 from everyword.types.events import Event, Span
 
@@ -75,7 +76,7 @@ def test_participants_times_and_entities_are_told() -> None:
     assert summary.entities == ("Omar", "plumber")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=effort(10, 40), deadline=None)
 @given(st.permutations(range(len(_LINES))), st.lists(st.integers(1, 4), max_size=5), st.integers(0, 9))
 def test_events_that_come_one_by_one_in_any_order_and_twice_give_the_same(
     order: list[int], cuts: list[int], again: int

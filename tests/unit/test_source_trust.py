@@ -98,6 +98,7 @@ def test_an_answer_from_a_tool_says_so(memory: Memory) -> None:
     assert "(tool): The backup" in memory.context("How long did the backup of the archive take?").text
 
 
+@pytest.mark.slow
 def test_many_lines_of_a_tool_do_not_fill_a_context(memory: Memory) -> None:
     memory.add_many(
         {"text": f"{POISON} (record {number})", "role": "tool", "at": "2026-05-01T10:00Z"} for number in range(130)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 from pathlib import Path
@@ -10,11 +9,12 @@ from pathlib import Path
 import apsw
 import pytest
 
+from effort import effort
 from everyword import Memory
 from everyword.errors import StoreError
 from everyword.storage.sqlite import digests
 
-TRIES = int(os.environ.get("EVERYWORD_VERIFY_TRIES", "12"))
+TRIES = effort(4, 50)
 IMMATERIAL: frozenset[str] = frozenset()  # tables that may change without anybody being told: none
 
 SAID = (

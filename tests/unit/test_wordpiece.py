@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
+from effort import effort
 from everyword.errors import ModelDamaged
 from everyword.models.tokenizers import open_tokenizer
 from everyword.models.weights import EVERYWORD_SMALL, find_model
@@ -47,7 +48,7 @@ def test_documents_are_split_alike(theirs: Any) -> None:
         assert same(ours.encode(line), theirs.encode(line)), line
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=effort(60, 300), deadline=None)
 @given(parts=st.lists(LETTERS | st.sampled_from(["[SEP]", "a" * 101, "\x00", "\r\n"]), max_size=40))
 def test_any_text_is_split_alike(theirs: Any, parts: list[str]) -> None:
     ours, text = open_tokenizer(PATH), "".join(parts)

@@ -228,7 +228,7 @@ class BackgroundDeriver:
     def _next(self) -> str | None:
         """Wait for a space that was written to; None ends the thread."""
         with self._changed:
-            if not self._spaces:
+            if not self._spaces and not self._stopping:
                 self._changed.wait(_IDLE_S)
             if self._stopping or not self._spaces:
                 self._thread = None

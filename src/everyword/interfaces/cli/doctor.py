@@ -36,6 +36,7 @@ _UNREAD_COUNTED = 10_000  # unread events; more are shown as "at least"
 _JOBS_COUNTED = 1_000_000  # the most that are counted
 _LOCK_WAIT_S = 0.5  # a write takes milliseconds
 _CONFLICTS_SHOWN = 5  # facts; `everyword conflicts` lists all
+_PATIENCE_S = 2.0  # that a check waits for another process that is writing
 _QUESTION = "Is everything all right?"
 
 
@@ -177,7 +178,7 @@ def _memory(request: Request, location: str) -> Iterator[Check]:
 
     from everyword.memory import Memory
 
-    with Memory.open(location, embedder=request.embedder, create=False) as memory:
+    with Memory.open(location, embedder=request.embedder, create=False, busy_timeout_s=_PATIENCE_S) as memory:
         if is_file:
             yield _lock(path)
         elif "://" in location:

@@ -36,7 +36,7 @@ SELECT wing, count(*) FROM events WHERE space = $1 AND recorded_at <= $2 AND rec
 INSERT INTO accesses (space, seq, count, last_at)
 SELECT $1, seq, (value ->> 1)::bigint, (value ->> 2)::bigint
 FROM {postgres: json_array_elements($2::json)}{sqlite: json_each($2)} AS found
-JOIN events ON events.space = $1 AND events.seq = (value ->> 0)::bigint WHERE TRUE
+{sqlite: CROSS }JOIN events ON events.space = $1 AND events.seq = (value ->> 0)::bigint WHERE TRUE
 ON CONFLICT (space, seq) DO UPDATE SET count = {postgres: accesses.}count + excluded.count,
   last_at = greatest({postgres: accesses.}last_at, excluded.last_at);
 

@@ -1,0 +1,13 @@
+"""Unit tests derive when they read: a thread that works meanwhile would make them depend on the machine's load."""
+
+from __future__ import annotations
+
+import pytest
+
+from everyword.jobs.deriver import BackgroundDeriver
+
+
+@pytest.fixture(autouse=True)
+def _no_background(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "background" not in request.keywords:
+        monkeypatch.setattr(BackgroundDeriver, "wake", lambda *_: None)
