@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import anthropic
+import httpx2
 import pytest
 from anthropic.lib.tools import BetaAbstractMemoryTool, ToolError
 from anthropic.lib.tools._beta_builtin_memory_tool import BetaLocalFilesystemMemoryTool
 
 from everyword import Memory
 from everyword.errors import InvalidInput
-from everyword.interfaces.adapters.anthropic_memory import MemoryTool
+from everyword.interfaces.adapters.anthropic_memory import AsyncMemoryTool, MemoryTool
 from everyword.interfaces.adapters.memory_files import MemoryFiles
 
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -247,6 +251,65 @@ def test_a_large_file_with_anything_in_it(memory: Memory) -> None:
     assert files.files()["/memories/odd"] == odd
     with pytest.raises(InvalidInput, match="Multiple occurrences"):
         files.str_replace("/memories/odd", "\u2028\n", "x")
+
+
+def test_paths_are_printed_without_double_slashes(tool: MemoryTool) -> None:
+    tool.call({"command": "create", "path": "/memories/notes/a.md", "file_text": "x"})
+    for path in ("/memories", "/memories/"):
+        lines = str(tool.call({"command": "view", "path": path})).split("\n")[1:]
+        assert [line.split("\t")[1] for line in lines[1:]] == ["/memories/notes/", "/memories/notes/a.md"]
+
+
+def test_the_sdk_s_runners_use_it(memory: Memory) -> None:
+    sent: list[Any] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        sent.append(json.loads(request.content))
+        use = {"type": "tool_use", "id": "t", "name": "memory", "input": {"command": "view", "path": "/memories"}}
+        if len(sent) == 1:
+            use["input"] = {"command": "create", "path": "/memories/a.md", "file_text": "Ana sails."}
+        last = len(sent) == 3
+        content = [{"type": "text", "text": "Done."}] if last else [use]
+        usage = {"input_tokens": 1, "output_tokens": 1}
+        message = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": content, "usage": usage}
+        return httpx2.Response(200, json={**message, "stop_reason": "end_turn" if last else "tool_use"})
+
+    options: Any = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Remember: Ana sails."}]}
+    transport = httpx2.MockTransport(answer)
+    with anthropic.Anthropic(api_key="k", http_client=httpx2.Client(transport=transport)) as client:
+        client.beta.messages.tool_runner(**options, tools=[MemoryTool(memory, wing="sync")]).until_done()
+
+    async def use_it() -> None:
+        http = httpx2.AsyncClient(transport=transport)
+        async with anthropic.AsyncAnthropic(api_key="k", http_client=http) as client:
+            runner = client.beta.messages.tool_runner(**options, tools=[AsyncMemoryTool(memory, wing="async")])
+            await runner.until_done()
+
+    first = [one["messages"][-1]["content"] for one in sent[1:]]
+    sent.clear()
+    asyncio.run(use_it())
+    assert [one["messages"][-1]["content"] for one in sent[1:]] == first
+    assert "File created successfully at: /memories/a.md" in str(first[0])
+    assert "10B\t/memories/a.md" in first[1][0]["content"]
+    for wing in ("sync", "async"):
+        assert [event.text for event in memory.events(wing=wing)] == ["Ana sails."]
+
+
+def test_the_async_tool_answers_as_the_other(tool: MemoryTool, memory: Memory) -> None:
+    other = AsyncMemoryTool(memory, wing="other", cache_control={"type": "ephemeral"})
+    assert other.to_dict() == {**tool.to_dict(), "cache_control": {"type": "ephemeral"}}
+    for command in (
+        {"command": "create", "path": "/memories/a.md", "file_text": "one\n"},
+        {"command": "insert", "path": "/memories/a.md", "insert_line": 1, "insert_text": "two"},
+        {"command": "str_replace", "path": "/memories/a.md", "old_str": "two", "new_str": "three"},
+        {"command": "rename", "old_path": "/memories/a.md", "new_path": "/memories/b.md"},
+        {"command": "view", "path": "/memories/b.md"},
+        {"command": "delete", "path": "/memories/b.md"},
+    ):
+        assert asyncio.run(other.call(command)) == tool.call(command)
+    with pytest.raises(ToolError, match="does not exist"):
+        asyncio.run(other.call({"command": "view", "path": "/memories/b.md"}))
+    assert asyncio.run(other.clear_all_memory()) == "All memory cleared"
 
 
 def test_the_examples_in_the_documents_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,6 +104,7 @@ REQUIRED: dict[str, Any] = {
     "id": "EVENT",
     "text": "harmless",
     "events": [{"text": "harmless"}],
+    "event": {"text": "harmless"},
     "name": "Ana",
     "entity": "Ana",
     "gone": "Ana",

@@ -133,6 +133,10 @@ def test_reads_agree(unchanged: Both) -> None:
     unchanged.agree(lambda one: one.admin.glance("Ana", k=2, speaker="Ana"))
     unchanged.agree(lambda one: one.admin.activity(speaker="Ana", parts=7))
     unchanged.agree(lambda one: one.admin.activity(parts=0))
+    secret = {"text": "My token is ghp_" + "a1B2c3D4" * 4 + "e5F6", "meta": {"of": ["ana"]}}
+    unchanged.agree(lambda one: one.admin.redacted(secret))
+    unchanged.agree(lambda one: one.admin.redacted(secret, redact="none"))
+    unchanged.agree(lambda one: one.admin.redacted(secret, redact="everything"))
     unchanged.agree(lambda one: one.graph.held("2026-01-01", NOW, limit=3))
     unchanged.agree(lambda one: one.recall("ship", meta={"n": [1, {"x": None}]}))
     unchanged.agree(lambda one: one.get(key="a"))

@@ -24,7 +24,7 @@ NOT_FROM_AFAR = {
     Memory: {"open", "on", "watch"},
     Admin: {
         "add_webhook", "api_keys", "create_key", "deliver_webhooks", "fenced", "follow", "forgotten", "job_counts",
-        "key_for", "needs_keys", "next_job_due", "pulse", "redacted", "remove_webhook", "revoke_key", "webhooks",
+        "key_for", "needs_keys", "next_job_due", "pulse", "remove_webhook", "revoke_key", "webhooks",
         "work",
     },
 }  # fmt: skip

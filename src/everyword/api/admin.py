@@ -10,7 +10,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import Any, Literal, Unpack
 from urllib.parse import urlsplit
 
 from everyword.api.arguments import (
@@ -54,9 +54,6 @@ from everyword.types.graph import Entity, Fact
 from everyword.types.records import Record, RecordKind, record_of
 from everyword.types.statements import Statement, Status
 from everyword.types.times import as_datetime, from_micros, to_micros
-
-if TYPE_CHECKING:
-    from everyword.ingest.redaction.redact import Found
 
 _LONGEST_URL = 2_000  # characters
 _MOST_A_PAGE = 1_000
@@ -466,7 +463,7 @@ class Admin:
         event: Mapping[str, Json],
         *,
         redact: str | None = None,
-        on_found: Callable[[Found], None] | None = None,
+        on_found: Callable[[Any], None] | None = None,
     ) -> dict[str, Json]:
         """Take secrets out of an event as `add` would, without writing it.
 

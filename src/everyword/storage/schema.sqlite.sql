@@ -368,7 +368,7 @@ CREATE INDEX journal_of_target ON journal (space, target);
 
 CREATE TABLE marks (
   space INTEGER NOT NULL,
-  kind TEXT NOT NULL,                         -- goal, deed, answer, state
+  kind TEXT NOT NULL,                         -- goal, deed, trouble, answer
   seq INTEGER NOT NULL,                       -- of the event
   place INTEGER NOT NULL,                     -- its number among the marks of the event
   start INTEGER NOT NULL,

@@ -2,34 +2,92 @@
 
 Each version of a document is an event in the document's own session, so that the newest is found quickly, old ones stay
 readable, and `forget` removes all of them. A deletion is a version too. Two writers of one document take different
-version numbers. Labels, such as the owner of a document, are stored in `meta`, where recall can filter by them; other
-filters are checked document by document. Recall drops hits with the same text, so search looks for such twins itself.
+version numbers, and each version is dated after the one before. Labels, such as the owner of a document, are stored in
+`meta`, where the database filters by them; other filters are checked document by document. Recall drops hits with the
+same text, so search looks for such twins itself.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import wraps
+from hashlib import sha256
 from math import isfinite
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from everyword.errors import KeyConflict, StoreBusy
 from everyword.memory import Memory
-from everyword.types.events import Event, Hit, Json
+from everyword.types.events import Event, Hit, Json, Score
+from everyword.types.times import as_datetime, utc_now
 from everyword.types.trust import Source
 
+if TYPE_CHECKING:
+    from everyword.aio import AsyncMemory
+    from everyword.client import Client
+
+    AnyMemory = Memory | AsyncMemory | Client
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
 _MOST_META_BYTES = 128 * 1024  # half of the limit of a memory
-_MOST_RACES = 100  # lost in a row; each loss is the success of another writer
+MOST_RACES = 100  # lost in a row; each loss is the success of another writer
 _HITS = (50, 1_000)  # recalled at first, and if too few of these are current and wanted
-_MOST_TWINS = 5_000  # events that are searched for documents with the same text as a hit
 _MOST_RANKED = 100  # documents beyond the hits, each ranked by a recall of its own
 _RANKED_BY = ("late", "vectors", "words")  # stages whose scores do not depend on other hits, the best first
 _LABEL_CHARS = 100  # longer values are text, not labels
 _LABEL_NAME = re.compile(r"[A-Za-z0-9_ .:/-]{1,100}")  # allowed as a JSON key in every database
-_MOST_LABELS = 32  # of one document
+_MOST_LABELS = 32  # of one document; one that has more is marked with _PARTLY
+_PARTLY = "partly labelled"
+_SESSION_CHARS = 500  # a longer key is hashed: names of sessions and keys of events are limited
+_TICK = timedelta(microseconds=1)  # what a memory can tell apart
+
+
+def as_memory(memory: AnyMemory) -> Memory:
+    """Take a memory, an async memory or a client: all have the same methods, and adapters call them from threads."""
+    return cast("Memory", getattr(memory, "sync", memory))
+
+
+def wing_of(memory: Memory) -> str | None:
+    """Return the wing that a handle or a client is limited to."""
+    return getattr(getattr(memory, "scope", None) or getattr(memory, "connection", None), "wing", None)
+
+
+def in_thread(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], Awaitable[R]]:
+    """Make the async method that calls a method of `self.sync` in a thread."""
+
+    @wraps(method)
+    async def call(self: Any, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await finished(method, self.sync, *args, **kwargs)
+
+    return call
+
+
+async def finished(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Call a function in a thread; a caller that is cancelled learns it when the function is done, not before."""
+    task = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        task.exception()  # was seen
+        raise cancelled
+    return task.result()
+
+
+def time_after(memory: Memory, last: datetime | None) -> datetime:
+    """Return the time of the memory's clock, or a later one if something is dated after it."""
+    scope = getattr(memory, "scope", None)  # a client has none, and its own clock
+    now = as_datetime(utc_now() if scope is None else scope.engine.clock())
+    return now if last is None else max(now, last + _TICK)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,59 +101,77 @@ class Document:
     updated_at: datetime
     event: Event
     score: float | None = None
+    scores: tuple[Score, ...] = ()  # of each stage of recall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A version to write."""
+
+    key: str
+    text: str
+    body: Mapping[str, Json] | None  # None deletes the document
+    wing: str | None = None
+    role: str = "tool"
+    speaker: str | None = None
+    at: datetime | None = None  # of the first version
+    labels: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
 
 class Documents:
     """The documents of one adapter in a memory."""
 
-    def __init__(self, memory: Memory, name: str, *, said_by_others: bool = False) -> None:
+    def __init__(self, memory: AnyMemory, name: str, *, said_by_others: bool = False) -> None:
         """Store documents under a name; said_by_others: they are quotes, and their speaker is a person."""
-        self.memory = memory
+        self.memory = as_memory(memory)
         self.name = name
         self._speaker = None if said_by_others else name
 
-    def put(
-        self,
-        key: str,
-        text: str,
-        body: Mapping[str, Json],
-        *,
-        wing: str | None = None,
-        role: str = "tool",
-        speaker: str | None = None,
-        labels: Mapping[str, Json] | None = None,
-    ) -> Event:
-        """Write a new version."""
-        return self._append(key, text, {"body": dict(body)}, wing, role, speaker, self._labelled(labels or {}))
+    def write(self, drafts: Sequence[Draft]) -> None:
+        """Write new versions in one transaction. Deleting what does not exist changes nothing."""
+        for race in range(MOST_RACES):
+            events = [event for draft in drafts if (event := self._version(draft, race)) is not None]
+            if not events or self._written(events):
+                return
+        raise StoreBusy(f"Too many concurrent changes of {self.name} documents.", fix="Try again.")
 
-    def delete(self, key: str) -> bool:
-        """Delete a document and keep its versions in the log; tell whether it existed."""
-        known = self.get(key)
-        if known is not None:
-            self._append(key, f"Deleted {key}", {"deleted": True}, known.event.wing, "tool", None)
-        return known is not None
+    def delete(self, key: str) -> None:
+        """Delete a document and keep its versions in the log."""
+        self.write([Draft(key=key, text=f"Deleted {key}", body=None)])
+
+    def amend(self, known: Document, changes: Mapping[str, Json]) -> None:
+        """Change members of a document's body without a new version, unless somebody else is changing it."""
+        entry = {**self._place(known.key, self._number(self._last(known.key)) + 1), "amends": dict(changes)}
+        event = self._event(known.key, f"Read {known.key}", entry, wing=known.event.wing)
+        self._written([{**event, "at": time_after(self.memory, known.event.at)}])
 
     def get(self, key: str) -> Document | None:
         """Read the current version of a document."""
-        versions = self.versions(key)
-        return self._document(versions) if versions else None
+        return self._resolved(key, self._last(key))
 
     def versions(self, key: str) -> list[Event]:
         """Read every version, oldest first, including deletions."""
-        found = [event for event in self.memory.events(session=self._session(key)) if self._entry(event) is not None]
-        return sorted(found, key=self._number)
+        return [event for event in self.memory.events(session=self._session(key)) if self._number(event) > 0]
 
-    def each(self, *, wing: str | None = None) -> Iterator[Document]:
-        """Go through the current versions of all documents, last changed first."""
-        seen: set[str] = set()
-        for event in self.memory.events(speaker=self._speaker, wing=wing, newest_first=True):
-            entry = self._entry(event)
-            if entry is None or entry["key"] in seen:
-                continue
-            seen.add(entry["key"])
-            known = self.get(entry["key"])
-            if known is not None:
-                yield known
+    def find(
+        self,
+        *,
+        wing: str | None = None,
+        labels: Mapping[str, Json] | None = None,
+        wanted: Mapping[str, Json] | None = None,
+        meets: Callable[[Document], bool] = lambda _: True,
+    ) -> Iterator[Document]:
+        """Go through the current versions of documents, last changed first.
+
+        labels: labels that every version of a wanted document has. wanted: those of `labels_of` that the current
+        version has. meets: a filter.
+        """
+        given: set[str] = set()
+        for some in self._label_sets(labels, wanted):
+            for known in self._found(wing, some, meets):
+                if known.key not in given:
+                    given.add(known.key)
+                    yield known
 
     def ids(self) -> list[str]:
         """List the event ids of all versions of all documents."""
@@ -107,66 +183,87 @@ class Documents:
         *,
         wing: str | None = None,
         labels: Mapping[str, Json] | None = None,
-        scope: Mapping[str, Json] | None = None,
+        wanted: Mapping[str, Json] | None = None,
         meets: Callable[[Document], bool] = lambda _: True,
     ) -> Iterator[Document]:
         """Find documents by their current text, best first.
 
-        meets: a filter. scope: labels that every version of a wanted document has. labels: labels that the current
-        version has. Documents without these labels come later; those that recall did not return come last, with a
-        score of 0.
+        Those that recall did not return come last, with a score of 0. wing, labels, wanted, meets: as for `find`.
         """
         seen: set[str] = set()
-        by_text: dict[str, float] = {}
-        wanted = self._labelled({**(scope or {}), **(labels or {})})
-        for one in self._among(self._hits(query, wing, wanted), seen, meets):
-            by_text.setdefault(one.text, one.score or 0.0)
-            yield one
-        crowded = len(seen) >= _HITS[-1]
-        yield from self._among(self._hits_without(query, wing, wanted), seen, meets)
-        if crowded or by_text:
-            rest = self._unseen(wing, scope or {}, seen, meets, most=None if crowded else _MOST_TWINS)
-            yield from self._rest(query, rest, by_text, crowded=crowded)
+        by_text: dict[str, Hit] = {}
+        for some in self._label_sets(labels, wanted):
+            for hit in self._hits(query, wing, some):
+                known = None if hit.event.id in seen else self._current(hit.event)
+                seen.add(hit.event.id)
+                if known is not None and meets(known):
+                    by_text.setdefault(known.text, hit)
+                    yield replace(known, score=hit.score, scores=hit.scores)
+        unseen = self.find(
+            wing=wing, labels=labels, wanted=wanted, meets=lambda one: one.event.id not in seen and meets(one)
+        )
+        yield from self._rest(query, unseen, by_text, crowded=len(seen) >= _HITS[-1])
 
-    def _among(self, hits: Iterable[Hit], seen: set[str], meets: Callable[[Document], bool]) -> Iterator[Document]:
-        for hit in hits:
-            entry = self._entry(hit.event)
-            if hit.event.id in seen:
+    def _label_sets(
+        self, labels: Mapping[str, Json] | None, wanted: Mapping[str, Json] | None
+    ) -> list[dict[str, Json]]:
+        """Return what to look for: documents with all labels, and those that could not have all of them."""
+        common = self._labelled(labels or {})
+        if not wanted:
+            return [common]
+        return [{**common, **self._labelled(wanted)}, {**common, **self._labelled({_PARTLY: 1})}]
+
+    def _found(
+        self, wing: str | None, labels: Mapping[str, Json], meets: Callable[[Document], bool]
+    ) -> Iterator[Document]:
+        keys: set[str] = set()
+        changed: dict[str, dict[str, Json]] = {}
+        for event in self.memory.events(speaker=self._speaker, wing=wing, meta=labels or None, newest_first=True):
+            entry = self._entry(event)
+            if entry is None or entry["key"] in keys:
                 continue
-            seen.add(hit.event.id)
-            known = None if entry is None else self.get(entry["key"])
-            # Skip old versions.
-            if known is not None and known.event.id == hit.event.id and meets(known):
-                yield replace(known, score=hit.score)
+            key = entry["key"]
+            if "amends" in entry:
+                changed[key] = {**entry["amends"], **changed.get(key, {})}
+                continue
+            keys.add(key)
+            known = self._document(event, changed.get(key, {}))
+            if known is None or not meets(known):
+                continue
+            # A newer version may have other labels, and amendments have none.
+            known = self._current(event) if labels else known
+            if known is not None and meets(known):
+                yield known
 
-    def _hits(self, query: str, wing: str | None, wanted: Mapping[str, Json]) -> Iterator[Hit]:
+    def _hits(self, query: str, wing: str | None, labels: Mapping[str, Json]) -> Iterator[Hit]:
         for count in _HITS:
-            found = self.memory.recall(query, k=count, speaker=self._speaker, wing=wing, meta=wanted or None)
+            found = self.memory.recall(query, k=count, speaker=self._speaker, wing=wing, meta=labels or None)
             yield from found
             if len(found) < count:
                 break
 
-    def _hits_without(self, query: str, wing: str | None, wanted: Mapping[str, Json]) -> Iterator[Hit]:
-        """Find documents that were written without the labels."""
-        if wanted:
-            for hit in self.memory.recall(query, k=_HITS[-1], speaker=self._speaker, wing=wing):
-                if not wanted.keys() <= hit.event.meta.keys():
-                    yield hit
+    def _current(self, event: Event) -> Document | None:
+        """Return the document of an event, if the event is its current version."""
+        entry = self._entry(event)
+        known = None if entry is None else self.get(entry["key"])
+        return known if known is not None and known.event.id == event.id else None
 
     def _rest(
-        self, query: str, unseen: Iterator[Document], by_text: Mapping[str, float], *, crowded: bool
+        self, query: str, unseen: Iterator[Document], by_text: Mapping[str, Hit], *, crowded: bool
     ) -> Iterator[Document]:
-        """Return documents with the same text as a hit; then, if recall was full, the remaining ones, best first."""
+        """Return documents with the same text as a hit, then the remaining ones; if recall was full, best first."""
         left: list[Document] = []
         twins: list[Document] = []
         for known in unseen:
-            if known.text in by_text:
-                twins.append(replace(known, score=by_text[known.text]))
-            elif crowded:
+            if (hit := by_text.get(known.text)) is not None:
+                twins.append(replace(known, score=hit.score, scores=hit.scores))
+            else:
                 left.append(replace(known, score=0.0))
         yield from sorted(twins, key=lambda one: one.score or 0.0, reverse=True)
-        yield from self._ranked(query, left[:_MOST_RANKED])
-        yield from left[_MOST_RANKED:]
+        if crowded:
+            yield from self._ranked(query, left[:_MOST_RANKED])
+            left = left[_MOST_RANKED:]
+        yield from left
 
     def _ranked(self, query: str, several: Iterable[Document]) -> list[Document]:
         ranked: list[tuple[tuple[float, ...], Document]] = []
@@ -176,106 +273,133 @@ class Documents:
             ranked.append((tuple(scores.get(stage, 0.0) for stage in _RANKED_BY), known))
         return [known for _, known in sorted(ranked, key=lambda one: one[0], reverse=True)]
 
-    def _unseen(
-        self,
-        wing: str | None,
-        scope: Mapping[str, Json],
-        seen: set[str],
-        meets: Callable[[Document], bool],
-        *,
-        most: int | None,
-    ) -> Iterator[Document]:
-        keys: set[str] = set()
-        meta = self._labelled(scope) or None
-        for event in self.memory.events(speaker=self._speaker, wing=wing, meta=meta, newest_first=True, limit=most):
-            entry = self._entry(event)
-            if entry is None or entry["key"] in keys:
-                continue
-            keys.add(entry["key"])
-            if event.id in seen:
-                continue
-            # A first version has everything to filter by. Whether it is current is checked only if it passes.
-            alone = self._document([event]) if self._number(event) == 1 else self.get(entry["key"])
-            if alone is not None and meets(alone):
-                known = self.get(entry["key"])
-                if known is not None and known.event.id == event.id:
-                    yield known
+    def _last(self, key: str) -> Event | None:
+        """Read the newest event of a document: a version, or an amendment."""
+        for limit in (1, None):  # others may have written into the session
+            for event in self.memory.events(session=self._session(key), newest_first=True, limit=limit):
+                if self._entry(event) is not None:
+                    return event
+        return None
 
-    def _append(
+    def _resolved(self, key: str, last: Event | None) -> Document | None:
+        """Make the document whose newest event is given."""
+        if last is None or "amends" not in (self._entry(last) or {}):
+            return None if last is None else self._document(last, {})
+        changes: dict[str, Json] = {}
+        for event in self.memory.events(session=self._session(key), newest_first=True):
+            entry = self._entry(event)
+            if entry is not None and "amends" not in entry:
+                return self._document(event, changes)
+            changes = {**(entry or {}).get("amends", {}), **changes}
+        return None
+
+    def _version(self, draft: Draft, race: int) -> dict[str, Json] | None:
+        last = self._last(draft.key)
+        known = self._resolved(draft.key, last)
+        if draft.body is None and known is None:
+            return None
+        entry = self._place(draft.key, self._number(last) + 1 + race)
+        if draft.body is None:
+            entry["deleted"] = True
+        else:
+            entry["body"] = dict(draft.body)
+            if known is not None:
+                entry["created_at"] = known.created_at.isoformat()
+        wing = draft.wing if known is None or draft.body is not None else known.event.wing
+        event = self._event(draft.key, draft.text, entry, wing=wing, role=draft.role, speaker=draft.speaker)
+        event["meta"] = {**cast("dict[str, Json]", event["meta"]), **self._labelled(draft.labels)}
+        at = draft.at if last is None else time_after(self.memory, last.at)
+        return event if at is None else {**event, "at": at}
+
+    def _event(
         self,
         key: str,
         text: str,
-        meaning: Mapping[str, Json],
+        entry: Mapping[str, Json],
+        *,
         wing: str | None,
-        role: str,
-        speaker: str | None,
-        labels: Mapping[str, Json] | None = None,
-    ) -> Event:
-        number = len(self.versions(key))
-        for _ in range(_MOST_RACES):
-            number += 1
-            event: dict[str, Json] = {
-                "text": text,
-                "key": f"{self._session(key)}#{number}",
-                "session": self._session(key),
-                "speaker": self._speaker or speaker or self.name,
-                "role": role,
-                # Documents are written by the application or its agent, not by a tool.
-                "source": Source.ASSISTANT if role == "tool" else None,
-                "wing": wing,
-                "meta": {self.name: {"key": key, "number": number, **meaning}, **(labels or {})},
-            }
-            try:
-                # The adapter has redacted the values; the keys of documents must stay intact.
-                written = self.memory.add_many([event], redact="none")[0]
-            except KeyConflict:
-                continue
-            if written.new or written.event.meta == event["meta"]:
-                return written.event
-        raise StoreBusy(f"Too many concurrent changes of {key}.", fix="Try again.")
+        role: str = "tool",
+        speaker: str | None = None,
+    ) -> dict[str, Json]:
+        return {
+            "text": text,
+            "key": f"{self._session(key)}#{entry['number']}",
+            "session": self._session(key),
+            "speaker": self._speaker or speaker or self.name,
+            "role": role,
+            # Documents are written by the application or its agent, not by a tool.
+            "source": Source.ASSISTANT if role == "tool" else None,
+            "wing": wing,
+            "meta": {self.name: dict(entry)},
+        }
 
-    def _document(self, versions: list[Event]) -> Document | None:
-        last = versions[-1]
-        entry = self._entry(last) or {}
+    def _written(self, events: Sequence[dict[str, Json]]) -> bool:
+        """Write events; tell whether no other writer was faster."""
+        try:
+            # The adapter has redacted the values; the keys of documents must stay intact.
+            batch = self.memory.add_many(events, redact="none")
+        except KeyConflict:
+            return False
+        return all(one.new or one.event.meta == event["meta"] for one, event in zip(batch, events, strict=True))
+
+    def _document(self, version: Event, changes: Mapping[str, Json]) -> Document | None:
+        entry = self._entry(version) or {}
         if entry.get("deleted"):
             return None
-        gone = [place for place, event in enumerate(versions) if (self._entry(event) or {}).get("deleted")]
+        created_at = entry.get("created_at")
         return Document(
             key=entry["key"],
-            text=last.text,
-            body=entry.get("body", {}),
-            created_at=versions[gone[-1] + 1 if gone else 0].at,
-            updated_at=last.at,
-            event=last,
+            text=version.text,
+            body={**entry.get("body", {}), **changes},
+            created_at=version.at if created_at is None else as_datetime(created_at),
+            updated_at=version.at,
+            event=version,
         )
 
     def _entry(self, event: Event) -> dict[str, Any] | None:
         entry: Any = event.meta.get(self.name)
         return cast("dict[str, Any]", entry) if isinstance(entry, dict) and "key" in entry else None
 
-    def _number(self, event: Event) -> int:
-        number: Any = (self._entry(event) or {}).get("number")
+    def _number(self, event: Event | None) -> int:
+        number: Any = None if event is None else (self._entry(event) or {}).get("number")
         return number if isinstance(number, int) else 0
+
+    def _place(self, key: str, number: int) -> dict[str, Json]:
+        return {"key": key, "number": number}
 
     def _labelled(self, labels: Mapping[str, Json]) -> dict[str, Json]:
         return {f"{self.name}.{name}": value for name, value in labels.items()}
 
     def _session(self, key: str) -> str:
-        return f"{self.name}:{key}"
+        if len(key) <= _SESSION_CHARS:
+            return f"{self.name}:{key}"
+        return f"{self.name}:{sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def labels_of(kind: str, values: Mapping[str, Any]) -> dict[str, Json]:
-    """Make labels of values that filters can compare: short strings, numbers and booleans."""
-    fit = [(name, value) for name, value in values.items() if _LABEL_NAME.fullmatch(name) and _is_label(value)]
-    # 2.0 becomes 2, because some databases compare the written form.
-    whole = [(name, int(value) if isinstance(value, float) and value.is_integer() else value) for name, value in fit]
-    return {f"{kind}.{name}": value for name, value in whole[:_MOST_LABELS]}
+    """Make labels of values that filters can compare: short strings, numbers and booleans, also nested ones."""
+    fit = {f"{kind}.{name}": label for name, label in _flat(values) if _LABEL_NAME.fullmatch(name)}
+    partly: dict[str, Json] = {_PARTLY: 1} if len(fit) > _MOST_LABELS else {}
+    return {**dict(list(fit.items())[:_MOST_LABELS]), **partly}
 
 
-def _is_label(value: Any) -> bool:
-    if isinstance(value, str):
-        return 0 < len(value) <= _LABEL_CHARS
-    return isinstance(value, int | float) and isfinite(value)
+def wanted_labels(kind: str, values: Mapping[str, Any]) -> dict[str, Json]:
+    """Make the labels that a document with these values has, whatever else it has."""
+    return {name: label for name, label in labels_of(kind, values).items() if name != _PARTLY}
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "", depth: int = 4) -> Iterator[tuple[str, Json]]:
+    """Go through values by name; those inside have dotted names, and come first because a plain name wins."""
+    for name, value in values.items():
+        if isinstance(value, Mapping) and depth:
+            yield from _flat(cast("Mapping[str, Any]", value), f"{prefix}{name}.", depth - 1)
+    for name, value in values.items():
+        if isinstance(value, str):
+            if 0 < len(value) <= _LABEL_CHARS:
+                yield f"{prefix}{name}", value
+        elif isinstance(value, int | float) and isfinite(value):
+            # 2.0 becomes 2 and True 1: databases compare the written form, Python the value.
+            yield f"{prefix}{name}", int(value) if value == int(value) else value
 
 
 def fits_in_meta(value: Mapping[str, Any]) -> bool:
@@ -294,8 +418,8 @@ def to_json_text(value: Any) -> str:
 class Redactor:
     """Removes secrets, at the level of the memory or another."""
 
-    def __init__(self, memory: Memory, *, redact: str | None) -> None:
-        self._memory = memory
+    def __init__(self, memory: AnyMemory, *, redact: str | None) -> None:
+        self._memory = as_memory(memory)
         self._redact = redact
 
     def text(self, text: str) -> str:
@@ -305,10 +429,6 @@ class Redactor:
     def json(self, value: Mapping[str, Any]) -> dict[str, Any]:
         """Redact the strings of a JSON object."""
         return self._memory.admin.redacted({"meta": dict(value)}, redact=self._redact)["meta"]
-
-
-R = TypeVar("R")
-
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -332,8 +452,8 @@ class Entry:
 class Ledger:
     """An append-only list of changes under one name. The state of an adapter is the fold of its changes."""
 
-    def __init__(self, memory: Memory, name: str, *, wing: str | None = None) -> None:
-        self.memory = memory if wing is None else memory.wing(wing)
+    def __init__(self, memory: AnyMemory, name: str, *, wing: str | None = None) -> None:
+        self.memory = as_memory(memory) if wing is None else as_memory(memory).wing(wing)
         self.name = name
         # Keys are unique in a space, so each wing has its own numbers.
         self._prefix = f"{name}/" if wing is None else f"{name}/{wing}/"
@@ -351,7 +471,7 @@ class Ledger:
     def append(self, decide: Callable[[Sequence[Entry]], tuple[Sequence[Change], R]]) -> R:
         """Append what `decide` returns for all changes so far; call it again if another writer was faster."""
         taken = 0
-        for _ in range(_MOST_RACES):
+        for _ in range(MOST_RACES):
             entries = self.entries()
             changes, result = decide(entries)
             # An event that this handle can't see may have taken the key, so the number also rises by itself.

@@ -15,37 +15,93 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime
+from hashlib import md5
 from itertools import islice
-from typing import Any, cast
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID, uuid5
 
 from everyword.errors import InvalidFilter, InvalidInput, NotFound
-from everyword.interfaces.adapters.documents import Document, Documents, Redactor, labels_of
+from everyword.interfaces.adapters.documents import (
+    Document,
+    Documents,
+    Draft,
+    Redactor,
+    in_thread,
+    labels_of,
+    time_after,
+    wanted_labels,
+)
 from everyword.memory import Memory
 from everyword.types.events import Json
+from everyword.types.times import as_datetime
 
-__all__ = ["Mem0"]
+if TYPE_CHECKING:
+    from everyword.interfaces.adapters.documents import AnyMemory
+
+__all__ = ["AsyncMem0", "Mem0"]
 
 _NAME = "mem0"
 _IDS = UUID("6f1c1f8e-5f0a-5c57-9a55-2a1f4f7f8a10")  # the namespace of ids; the same text gets the same id
 _SCOPES = ("user_id", "agent_id", "run_id")
+_IDENTITY = (*_SCOPES, "actor_id")  # what metadata can't set
 _JOINS = ("AND", "OR", "NOT")
 _TIMES = ("created_at", "updated_at")
-_NOT_OF_METADATA = (*_SCOPES, *_JOINS, *_TIMES)  # what filters can name besides
+_NOT_OF_METADATA = (*_SCOPES, *_JOINS, *_TIMES, "actor_id", "role", "expiration_date")  # what filters can name besides
 _OF_METADATA = "metadata"
 _ANYTHING = "*"  # matches any value
+_THRESHOLD = 0.1  # as in mem0
+_TOP_K = 20  # as in mem0
+_PROCEDURAL = "procedural_memory"  # the only memory_type of mem0
+_UNCHANGED: Any = object()
+# Sections of mem0's configuration. The path of the vector store is used; no LLM or reranker of mem0's is.
+_SECTIONS = (
+    "vector_store", "llm", "embedder", "graph_store", "reranker", "history_db_path", "version", "custom_instructions",
+    "custom_fact_extraction_prompt", "custom_update_memory_prompt",
+)  # fmt: skip
+_FILE = "everyword.db"
 
 Messages = str | Mapping[str, Any] | Sequence[Mapping[str, Any]]
 Answer = dict[str, Any]
 
 
+class _Invalid(InvalidInput, ValueError):
+    """The request can't be understood; mem0 raises a ValueError."""
+
+
+class _InvalidFilter(InvalidFilter, ValueError):
+    """The filter can't be applied; mem0 raises a ValueError."""
+
+
+class _Missing(NotFound, ValueError):
+    """There is no such memory; mem0 raises a ValueError."""
+
+
 class Mem0:
     """A memory with mem0's methods and answers."""
 
-    def __init__(self, memory: Memory, *, redact: str | None = None) -> None:
-        self.memory = memory
+    def __init__(self, memory: AnyMemory, *, redact: str | None = None) -> None:
         self._documents = Documents(memory, _NAME, said_by_others=True)
         self._redactor = Redactor(memory, redact=redact)
+        self.memory = self._documents.memory
+        self._owner = False  # whether close() closes the memory
+
+    @classmethod
+    def from_config(cls, config_dict: Mapping[str, Any]) -> Mem0:
+        """Open a memory: {"location": "memory.db", ...}, with options of `Memory.open` by name.
+
+        A configuration of mem0 works too: the memory is kept in the folder of its vector store.
+        """
+        given = dict(config_dict)
+        sections = {name: given.pop(name) for name in _SECTIONS if name in given}
+        folder = _dict(_dict(sections.get("vector_store")).get("config")).get("path")
+        location = given.pop("location", None if folder is None else f"{folder}/{_FILE}")
+        if location is None:
+            raise _Invalid("The configuration names no place for the memory.", fix='Add {"location": "memory.db"}.')
+        opened = cls(Memory.open(location, **given))
+        opened._owner = True
+        return opened
 
     def add(
         self,
@@ -55,54 +111,83 @@ class Mem0:
         agent_id: str | None = None,
         run_id: str | None = None,
         metadata: Mapping[str, Json] | None = None,
+        timestamp: datetime | date | str | float | None = None,
+        expiration_date: date | str | None = None,
         infer: bool = True,
-        **_ignored: Any,
+        memory_type: str | None = None,
+        prompt: str | None = None,
     ) -> Answer:
-        """Add each message; report those that exist already with the event NONE."""
-        scope = _scope(user_id, agent_id, run_id)
+        """Add each message; report those that exist already with the event NONE.
+
+        timestamp: when it was said. expiration_date: the last day on which it is found. infer and prompt change
+        nothing: messages are kept verbatim, and no LLM is asked.
+        """
+        if memory_type not in (None, _PROCEDURAL):
+            raise _Invalid(f"Invalid memory_type {memory_type!r}.", fix=f"Use {_PROCEDURAL} or leave it out.")
+        scope = _scope(user_id=user_id, agent_id=agent_id, run_id=run_id)
+        labelled = self._redactor.json({name: one for name, one in (metadata or {}).items() if name not in _IDENTITY})
+        body: dict[str, Json] = {"scope": dict(scope), "metadata": labelled}
+        if (day := _day(expiration_date)) is not None:
+            body["expiration_date"] = day
+        drafts: dict[str, Draft] = {}
         results: list[Answer] = []
-        for role, text in _messages(messages):
+        for role, name, text in _messages(messages):
             clean = self._redactor.text(text)
             id = str(uuid5(_IDS, json.dumps([scope, role, clean], sort_keys=True)))
-            known = self._documents.get(id) is not None
+            known = id in drafts or self._documents.get(id) is not None
             if not known:
-                labelled = self._redactor.json(metadata or {})
-                body: dict[str, Json] = {"scope": dict(scope), "role": role, "metadata": labelled}
-                speaker = user_id if role == "user" else agent_id or role
-                self._documents.put(id, clean, body, wing=user_id, role=role, speaker=speaker, labels=_labels(body))
-            results.append({"id": id, "memory": clean, "event": "NONE" if known else "ADD", "role": role})
+                said = {**body, "role": role, **({"actor_id": name} if name else {})}
+                drafts[id] = Draft(
+                    key=id,
+                    text=clean,
+                    body=said,
+                    wing=scope.get("user_id"),
+                    role=role,
+                    speaker=name or (scope.get("user_id") if role == "user" else scope.get("agent_id", role)),
+                    at=None if timestamp is None else as_datetime(timestamp, "timestamp"),
+                    labels=_labels(said),
+                )
+            event = "NONE" if known else "ADD"
+            results.append({"id": id, "memory": clean, "event": event, "actor_id": name, "role": role})
+        self._documents.write(list(drafts.values()))
         return {"results": results}
 
     def search(
         self,
         query: str,
         *,
-        top_k: int = 20,
+        top_k: int = _TOP_K,
         filters: Mapping[str, Any] | None = None,
-        threshold: float | None = None,
+        threshold: float | None = _THRESHOLD,
         rerank: bool = False,
         explain: bool = False,
+        show_expired: bool = False,
         user_id: str | None = None,
         agent_id: str | None = None,
         run_id: str | None = None,
         limit: int | None = None,
-        **_ignored: Any,
     ) -> Answer:
-        """Find memories, in the order of `recall`; `rerank` is ignored."""
-        wanted = _all_filters(filters, _scope(user_id, agent_id, run_id, needed=False))
-        most = limit or top_k
-        found = (
-            _result(one)
-            for one in self._documents.search(
-                query,
-                wing=_wing(wanted),
-                scope=_wanted_scope(wanted),
-                labels=_wanted_labels(wanted),
-                meets=lambda one: _meets(_fields(one), wanted),
-            )
-            if threshold is None or (one.score or 0.0) >= threshold
+        """Find memories, in the order of `recall`, whose score of 0 to 1 is at least the threshold.
+
+        explain: show the score of each stage. rerank is ignored: the memory has its own rerankers. user_id, agent_id,
+        run_id and limit are of older versions of mem0; they stand in `filters`, and for top_k.
+        """
+        if not isinstance(query, str) or not query.strip():
+            raise _Invalid("Invalid query: must be a non-empty string.")
+        least = _THRESHOLD if threshold is None else threshold
+        if isinstance(least, bool) or not isinstance(least, int | float) or not 0 <= least <= 1:
+            raise _Invalid(f"Invalid threshold: {threshold}. Must be between 0 and 1.")
+        wanted = _all_filters(filters, user_id=user_id, agent_id=agent_id, run_id=run_id)
+        found = self._documents.search(
+            query.strip(),
+            wing=_wing(wanted),
+            labels=_wanted_scope(wanted),
+            wanted=_wanted_labels(wanted),
+            meets=self._meets(wanted, show_expired),
         )
-        return {"results": list(islice(found, most))}
+        near = (one for one in found if _score(one) >= least)
+        most = _count(top_k if limit is None else limit)
+        return {"results": [_result(one, score=_score(one), explain=explain) for one in islice(near, most)]}
 
     def get(self, memory_id: str) -> Answer | None:
         """Read one memory; return None if it does not exist."""
@@ -113,32 +198,45 @@ class Mem0:
         self,
         *,
         filters: Mapping[str, Any] | None = None,
+        top_k: int = _TOP_K,
+        show_expired: bool = False,
         user_id: str | None = None,
         agent_id: str | None = None,
         run_id: str | None = None,
-        limit: int = 100,
-        **_ignored: Any,
+        limit: int | None = None,
     ) -> Answer:
-        """List memories, last changed first."""
-        wanted = _all_filters(filters, _scope(user_id, agent_id, run_id, needed=False))
-        found = (one for one in self._documents.each(wing=_wing(wanted)) if _meets(_fields(one), wanted))
-        return {"results": [_result(one) for one in islice(found, limit)]}
+        """List memories, last changed first; user_id, agent_id, run_id and limit are as for `search`."""
+        wanted = _all_filters(filters, user_id=user_id, agent_id=agent_id, run_id=run_id)
+        most = _count(top_k if limit is None else limit)
+        return {"results": [_result(one) for one in islice(self._found(wanted, show_expired), most)]}
 
-    def update(self, memory_id: str, data: str, metadata: Mapping[str, Json] | None = None) -> Answer:
-        """Replace the text of a memory; the old text stays in its history."""
+    def update(
+        self,
+        memory_id: str,
+        text: str | None = None,
+        metadata: Mapping[str, Json] | None = None,
+        expiration_date: date | str | None = _UNCHANGED,
+        data: str | None = None,
+    ) -> Answer:
+        """Change a memory; the old text stays in its history. data: the older name of `text`."""
+        text = data if text is None else text
+        if text is None and metadata is None and expiration_date is _UNCHANGED:
+            raise _Invalid("At least one of text, metadata, or expiration_date must be provided.")
         known = self._known(memory_id)
-        body = {**known.body, "metadata": {**_dict(known.body.get("metadata")), **self._redactor.json(metadata or {})}}
-        text = self._redactor.text(data)
-        said = known.event
-        self._documents.put(
-            memory_id,
-            text,
-            body,
-            wing=said.wing,
-            role=said.role or "user",
-            speaker=said.speaker,
+        given = {name: one for name, one in (metadata or {}).items() if name not in _IDENTITY}
+        body = {**known.body, "metadata": {**_dict(known.body.get("metadata")), **self._redactor.json(given)}}
+        if expiration_date is not _UNCHANGED:
+            body["expiration_date"] = _day(expiration_date)
+        draft = Draft(
+            key=memory_id,
+            text=known.text if text is None else self._redactor.text(text),
+            body=body,
+            wing=known.event.wing,
+            role=known.event.role or "user",
+            speaker=known.event.speaker,
             labels=_labels(body),
         )
+        self._documents.write([draft])
         return {"message": "Memory updated successfully!"}
 
     def delete(self, memory_id: str) -> Answer:
@@ -147,21 +245,21 @@ class Mem0:
         self._documents.delete(memory_id)
         return {"message": "Memory deleted successfully!"}
 
-    def delete_all(
-        self, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None
-    ) -> Answer:
+    def delete_all(self, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None) -> Answer:
         """Delete all memories of a user, agent or run."""
-        wanted: list[Mapping[str, Any]] = [_scope(user_id, agent_id, run_id)]
-        for one in [one for one in self._documents.each(wing=user_id) if _meets(_fields(one), wanted)]:
-            self._documents.delete(one.key)
+        wanted: list[Mapping[str, Any]] = [_scope(user_id=user_id, agent_id=agent_id, run_id=run_id)]
+        gone = [one.key for one in self._found(wanted, show_expired=True)]
+        self._documents.write([Draft(key=key, text=f"Deleted {key}", body=None) for key in gone])
         return {"message": "Memories deleted successfully!"}
 
     def history(self, memory_id: str) -> list[Answer]:
         """List the changes of a memory, oldest first."""
         results: list[Answer] = []
         before: str | None = None
-        for event in self._documents.versions(memory_id):
-            gone = bool(_dict(event.meta.get(_NAME)).get("deleted"))
+        versions = self._documents.versions(memory_id)
+        for event in versions:
+            entry = _dict(event.meta.get(_NAME))
+            gone = bool(entry.get("deleted"))
             now = None if gone else event.text
             results.append(
                 {
@@ -170,8 +268,11 @@ class Mem0:
                     "old_memory": before,
                     "new_memory": now,
                     "event": "DELETE" if gone else "ADD" if before is None else "UPDATE",
-                    "created_at": event.at.isoformat(),
+                    "created_at": versions[0].at.isoformat(),
+                    "updated_at": event.at.isoformat(),
                     "is_deleted": gone,
+                    "actor_id": _dict(entry.get("body")).get("actor_id"),
+                    "role": None if gone else event.role,
                 }
             )
             before = now
@@ -182,27 +283,142 @@ class Mem0:
         if ids := self._documents.ids():
             self.memory.forget(ids=ids)
 
+    def close(self) -> None:
+        """Close the memory, if `from_config` opened it."""
+        if self._owner:
+            self.memory.close()
+
+    def __enter__(self) -> Mem0:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
     def _known(self, memory_id: str) -> Document:
         known = self._documents.get(memory_id)
         if known is None:
-            raise NotFound(f"Unknown memory {memory_id!r}.")
+            raise _Missing(f"Memory with id {memory_id} not found.")
         return known
 
+    def _found(self, wanted: Sequence[Mapping[str, Any]], show_expired: bool) -> Iterable[Document]:
+        return self._documents.find(
+            wing=_wing(wanted),
+            labels=_wanted_scope(wanted),
+            wanted=_wanted_labels(wanted),
+            meets=self._meets(wanted, show_expired),
+        )
 
-def _scope(user_id: str | None, agent_id: str | None, run_id: str | None, *, needed: bool = True) -> dict[str, str]:
-    given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-    scope = {name: value for name, value in given.items() if value is not None}
-    if needed and not scope:
-        raise InvalidInput("A memory needs a user_id, agent_id or run_id.")
+    def _meets(self, wanted: Sequence[Mapping[str, Any]], show_expired: bool) -> Callable[[Document], bool]:
+        today = time_after(self.memory, None).date().isoformat()
+
+        def meets(one: Document) -> bool:
+            last_day = cast("str | None", one.body.get("expiration_date"))
+            return (show_expired or last_day is None or last_day >= today) and _meets(_fields(one), wanted)
+
+        return meets
+
+
+class AsyncMem0:
+    """The same for asyncio, as mem0's `AsyncMemory`: each call runs in a thread."""
+
+    def __init__(self, memory: AnyMemory, *, redact: str | None = None) -> None:
+        self.sync = Mem0(memory, redact=redact)
+
+    @classmethod
+    def from_config(cls, config_dict: Mapping[str, Any]) -> AsyncMem0:
+        """Open a memory; see `Mem0.from_config`."""
+        made = cls.__new__(cls)
+        made.sync = Mem0.from_config(config_dict)
+        return made
+
+    add = in_thread(Mem0.add)
+    search = in_thread(Mem0.search)
+    get = in_thread(Mem0.get)
+    get_all = in_thread(Mem0.get_all)
+    update = in_thread(Mem0.update)
+    delete = in_thread(Mem0.delete)
+    delete_all = in_thread(Mem0.delete_all)
+    history = in_thread(Mem0.history)
+    reset = in_thread(Mem0.reset)
+
+    def close(self) -> None:
+        """Close the memory, if `from_config` opened it."""
+        self.sync.close()
+
+    async def __aenter__(self) -> AsyncMem0:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+# Arguments
+
+
+def _scope(**given: object) -> dict[str, str]:
+    """Check whose memories are meant. Without an owner a call would reach everybody's."""
+    scope: dict[str, str] = {}
+    for name, value in given.items():
+        if value is None:
+            continue
+        scope[name] = str(value).strip()
+        if not scope[name] or any(char.isspace() for char in scope[name]):
+            raise _Invalid(f"Invalid {name}: it can't be empty or contain whitespace.")
+    if not scope:
+        raise _Invalid("At least one of 'user_id', 'agent_id', or 'run_id' must be provided.")
     return scope
 
 
-def _messages(given: Messages) -> list[tuple[str, str]]:
+def _all_filters(filters: Mapping[str, Any] | None, **given: object) -> list[Mapping[str, Any]]:
+    """Gather filters; those on the same level of AND are one list."""
+    wanted = [dict(filters or {}), {name: value for name, value in given.items() if value is not None}]
+    for one in wanted:
+        wanted += [dict(_dict(inner)) for inner in _list(one.pop("AND", ()), "AND")]
+    for one in wanted:
+        for name in _SCOPES:
+            if isinstance(one.get(name), str | int):
+                one |= _scope(**{name: one[name]})
+    if not any(_names_owners(one.get(name)) for one in wanted for name in _SCOPES):
+        raise _Invalid(
+            "filters must contain at least one of: user_id, agent_id, run_id.", fix="Use filters={'user_id': 'u1'}."
+        )
+    return [one for one in wanted if one]
+
+
+def _names_owners(value: object) -> bool:
+    return isinstance(value, str) or (bool(_dict(value)) and _dict(value).keys() <= {"eq", "in"})
+
+
+def _count(top_k: int) -> int:
+    if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 0:
+        raise _Invalid(f"Invalid top_k: {top_k}. Must be a non-negative integer.")
+    return top_k
+
+
+def _day(value: object) -> str | None:
+    if isinstance(value, datetime):
+        value = value.date()
+    if value is None or isinstance(value, date):
+        return None if value is None else value.isoformat()
+    try:
+        return date.fromisoformat(cast("str", value)).isoformat()
+    except (TypeError, ValueError):
+        raise _Invalid("expiration_date must be a valid date in YYYY-MM-DD format.") from None
+
+
+def _messages(given: Messages) -> list[tuple[str, str | None, str]]:
+    """Read messages into role, name and text."""
     if isinstance(given, str):
-        return [("user", given)]
+        return [("user", None, given)]
+    if not isinstance(given, Mapping | list | tuple):
+        raise _Invalid("messages must be str, dict, or list[dict]")
     several = [given] if isinstance(given, Mapping) else list(given)
-    found = [(str(one.get("role", "user")), _content(one.get("content"))) for one in several]
-    return [(role, text) for role, text in found if text.strip() and role != "system"]
+    found = [(str(one.get("role", "user")), one.get("name"), _content(one.get("content"))) for one in several]
+    return [(role, name, text) for role, name, text in found if text.strip() and role != "system"]
 
 
 def _content(content: Any) -> str:
@@ -212,26 +428,41 @@ def _content(content: Any) -> str:
     return "\n".join(str(_dict(part).get("text", "")) for part in parts if _dict(part).get("text"))
 
 
-def _result(document: Document) -> Answer:
-    return {
+def _score(document: Document) -> float:
+    """Return how similar a memory is to the question, 0 to 1. Without late interaction, recall scores only ranks."""
+    stages = {one.stage: one.score for one in document.scores}
+    similarity = document.score if "late" in stages else stages.get("vectors", document.score)
+    return min(1.0, max(0.0, similarity or 0.0))
+
+
+def _result(document: Document, *, score: float | None = None, explain: bool = False) -> Answer:
+    result: Answer = {
         "id": document.key,
         "memory": document.text,
+        "hash": md5(document.text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest(),
         "metadata": _dict(document.body.get("metadata")) or None,
-        "score": document.score,
         "created_at": document.created_at.isoformat(),
         "updated_at": document.updated_at.isoformat(),
-        **_dict(document.body.get("scope")),
+        **_promoted(document),
     }
+    if score is not None:
+        result["score"] = score
+    if explain:
+        result["score_details"] = {one.stage: one.score for one in document.scores}
+    return result
+
+
+def _promoted(document: Document) -> dict[str, Any]:
+    """Return what mem0 has beside the metadata."""
+    named = ("actor_id", "role", "expiration_date")
+    own = {name: document.body[name] for name in named if document.body.get(name) is not None}
+    return {**_dict(document.body.get("scope")), **own}
 
 
 def _fields(document: Document) -> dict[str, Any]:
     """Return the fields that filters can name."""
     times = {"created_at": document.created_at.isoformat(), "updated_at": document.updated_at.isoformat()}
-    return {**_dict(document.body.get("metadata")), **_dict(document.body.get("scope")), **times}
-
-
-def _all_filters(filters: Mapping[str, Any] | None, scope: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [one for one in (filters, scope) if one]
+    return {**_dict(document.body.get("metadata")), **_promoted(document), **times}
 
 
 def _labels(body: Mapping[str, Json]) -> dict[str, Json]:
@@ -252,7 +483,7 @@ def _wanted_labels(filters: Sequence[Mapping[str, Any]]) -> dict[str, Json]:
     """Return the metadata that every match must have."""
     asked = [(name, value) for one in filters for name, value in one.items() if name not in _NOT_OF_METADATA]
     plain = {name: _dict(value).get("eq") if isinstance(value, dict) else value for name, value in asked}
-    return labels_of(_OF_METADATA, {name: value for name, value in plain.items() if value != _ANYTHING})
+    return wanted_labels(_OF_METADATA, {name: value for name, value in plain.items() if value != _ANYTHING})
 
 
 def _wing(filters: Sequence[Mapping[str, Any]]) -> str | None:
@@ -266,9 +497,7 @@ def _meets(fields: Mapping[str, Any], filters: Sequence[Mapping[str, Any]]) -> b
 
 def _holds(fields: Mapping[str, Any], name: str, wanted: Any) -> bool:
     if name in _JOINS:
-        if not isinstance(wanted, list | tuple):
-            raise InvalidFilter(f"{name} takes a list of filters.")
-        each = [_meets(fields, [one]) for one in cast("Sequence[Mapping[str, Any]]", wanted)]
+        each = [_meets(fields, [_dict(one)]) for one in _list(wanted, name)]
         return all(each) if name == "AND" else any(each) if name == "OR" else not any(each)
     value = fields.get(name)
     if wanted == _ANYTHING:
@@ -277,7 +506,7 @@ def _holds(fields: Mapping[str, Any], name: str, wanted: Any) -> bool:
         return value == wanted
     for operator, operand in cast("Mapping[str, Any]", wanted).items():
         if operator not in _OPERATORS:
-            raise InvalidFilter(f"Unknown operator {operator!r}.", fix=f"Use one of {', '.join(_OPERATORS)}.")
+            raise _InvalidFilter(f"Unknown operator {operator!r}.", fix=f"Use one of {', '.join(_OPERATORS)}.")
         if not _compared(_OPERATORS[operator], value, operand):
             return False
     return True
@@ -306,3 +535,9 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 
 def _dict(value: Any) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _list(value: Any, join: str) -> Sequence[Any]:
+    if not isinstance(value, list | tuple):
+        raise _InvalidFilter(f"{join} takes a list of filters.")
+    return cast("Sequence[Any]", value)

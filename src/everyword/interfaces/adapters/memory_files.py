@@ -8,15 +8,18 @@ Only `Memory.forget` removes text.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 from unicodedata import normalize
 from urllib.parse import unquote
 
 from everyword.errors import InvalidInput, NotFound
 from everyword.ingest.importers.sources import is_plain
 from everyword.interfaces.adapters.documents import Change, Entry, Ledger, Redactor
-from everyword.memory import Memory
 from everyword.text.rendering import within_line
 from everyword.types.events import Json
+
+if TYPE_CHECKING:
+    from everyword.interfaces.adapters.documents import AnyMemory
 
 ROOT = "/memories"
 _NAME = "memory-tool"
@@ -33,7 +36,7 @@ Files = dict[str, str]
 class MemoryFiles:
     """The six commands of the memory tool, with the answers of the reference."""
 
-    def __init__(self, memory: Memory, *, wing: str | None = None, redact: str | None = None) -> None:
+    def __init__(self, memory: AnyMemory, *, wing: str | None = None, redact: str | None = None) -> None:
         self._ledger = Ledger(memory, _NAME, wing=wing)
         self._clean = Redactor(memory, redact=redact).text
 
@@ -252,7 +255,7 @@ def _listed(path: str, place: str, files: Mapping[str, str]) -> str:
     whole = sum(size for inner, size in sizes.items() if "/" not in inner.rstrip("/"))
     lines = [f"{_size(whole)}\t{path}"]
     lines += [
-        f"{_size(sizes[inner])}\t{path}/{within_line(inner)}"
+        f"{_size(sizes[inner])}\t{place}/{within_line(inner)}"  # the path as given may end with a slash
         for inner in sorted(sizes, key=lambda inner: inner.split("/"))
     ]
     header = f"Here're the files and directories up to {_LISTED_LEVELS} levels deep in {path}, excluding hidden items:"

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from everyword.errors import InvalidInput, NotFound
 from everyword.interfaces.adapters.documents import Change, Entry, Ledger, Redactor
-from everyword.memory import Memory
 from everyword.types.events import Json
+
+if TYPE_CHECKING:
+    from everyword.interfaces.adapters.documents import AnyMemory
 
 _NAME = "knowledge-graph"
 _MOST_QUERY_CHARS = 2048  # as in the reference
@@ -48,7 +50,7 @@ class _Graph:
 class KnowledgeGraph:
     """Entities, their observations and the relations between them."""
 
-    def __init__(self, memory: Memory, *, wing: str | None = None, redact: str | None = None) -> None:
+    def __init__(self, memory: AnyMemory, *, wing: str | None = None, redact: str | None = None) -> None:
         self._ledger = Ledger(memory, _NAME, wing=wing)
         self._clean = Redactor(memory, redact=redact).text
 

@@ -694,5 +694,13 @@ API_OPERATIONS = (
         parameters=(Parameter("limit", INTEGER, "most nodes (default: 150)", default=150),),
         read_only=True,
     ),
+    Operation(
+        "redacted",
+        "remove secrets from an event as `add` would, without writing it",
+        method="admin.redacted",
+        parameters=(Parameter("event", OBJECT, "an event, with the parameters of `add`", required=True), _REDACT),
+        read_only=True,
+        result="event",
+    ),
 )
 BY_NAME = {operation.name: operation for operation in OPERATIONS}
