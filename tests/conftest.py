@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +20,11 @@ for name, usual in (("SIGINT", signal.default_int_handler), ("SIGQUIT", signal.S
     number = getattr(signal, name, None)
     if number is not None and signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, usual)
+
+# The command line shows times in the machine's zone.
+os.environ["TZ"] = "UTC"
+if hasattr(time, "tzset"):
+    time.tzset()
 
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))

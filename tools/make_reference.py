@@ -50,7 +50,7 @@ _COMMAND_LINE = (
 def _methods(kind: type) -> list[str]:
     lines: list[str] = []
     for name, method in inspect.getmembers(kind, inspect.isroutine):
-        if name.startswith("_"):
+        if name.startswith("_") or not callable(method):  # the parts are described by themselves
             continue
         signature = re.sub(r"\bself, ?|\bself\b", "", str(inspect.signature(method))).replace("'", "")
         signature = re.sub(r"everyword\.[\w.]+\.", "", re.sub(r"<function (\w+) at \w+>", r"\1", signature))

@@ -144,6 +144,7 @@ class AsyncAdmin:
         *,
         format: str | None = None,
         redact: str | None = None,
+        tz: str = "UTC",
         wait: bool = False,
         every_s: float = LOOK_EVERY_S,
         stop: threading.Event | None = None,
@@ -151,7 +152,7 @@ class AsyncAdmin:
         """Import a folder and whatever comes to it from then on; see `Admin.follow`."""
         left = stop or threading.Event()
         found = self.sync.follow(
-            path, format=format, redact=redact, wait=wait, every_s=every_s, stop=left
+            path, format=format, redact=redact, tz=tz, wait=wait, every_s=every_s, stop=left
         )
         return _each(found, left)
 

@@ -298,6 +298,7 @@ class Client:
         *,
         format: str | None = None,
         redact: str | None = None,
+        tz: str = "UTC",
         wait: bool = False,
         again: bool = False,
         progress: Callable[[str, int, int], None] | None = None,
@@ -315,7 +316,8 @@ class Client:
                 fix="Send a copy that everyword backup makes, or close whatever has it open.",
             )
         query = {"name": source.name, **self.connection.where(wing=True)}
-        query |= {name: value for name, value in (("format", format), ("redact", redact)) if value is not None}
+        options = {"format": format, "redact": redact, "tz": tz}
+        query |= {name: value for name, value in options.items() if value is not None}
         with opened(source) as file:
             answer = self.connection.sent("POST", "/v1/import", query, content=iter(lambda: file.read(_CHUNK), b""))
         with _understood():

@@ -309,18 +309,20 @@ class Memory:
         *,
         format: str | None = None,
         redact: str | None = None,
+        tz: str = "UTC",
         wait: bool = False,
         again: bool = False,
         progress: Progress = silent,
     ) -> Imported:
-        """Read a file, folder or zip of any known format, another memory's file too, in batches, each a transaction.
+        """Read a file, folder or zip, each file by its own format, in batches, each a transaction.
 
         Running it again reads what is new: files that have not changed are not opened, those that have grown are read
-        from where reading stopped. format: its name, where it can't be told by looking. redact: "credentials",
-        "personal" or "none", as `add` has it; what an export wrote stays as it was. wait: True encodes each batch
-        before the next; otherwise words are searchable at once and the background encodes, or admin.settle(). again:
-        read also what was read before, and bring back what was forgotten since. `admin.follow` goes on for as long as
-        something comes.
+        from where reading stopped. What can't be read is counted and skipped. format: its name, where it can't be told
+        by looking. redact: "credentials", "personal" or "none", as `add` has it; what an export wrote stays as it was.
+        tz: the zone of times that name none, such as "Europe/Lisbon", "+02:00" or "local", this machine's. wait: True
+        encodes each batch before the next; otherwise words are searchable at once and the background encodes, or
+        admin.settle(). again: read also what was read before, and bring back what was forgotten since. `admin.follow`
+        goes on for as long as something comes.
         """
         from everyword.api.imports import import_path
 
@@ -329,6 +331,7 @@ class Memory:
             path,
             format=format,
             redact=redact,
+            tz=tz,
             encode=wait,
             again=again,
             progress=progress,

@@ -15,15 +15,15 @@ from everyword.interfaces.cli.parser import build, program_of
 from everyword.interfaces.operations import BY_NAME, OPERATIONS, Operation
 from everyword.memory import method_named
 
-EVERYWHERE = {"memory", "space", "wing", "embedder", "llm", "reranker", "json"}
-PROGRAMS = {"init", "mcp", "hook", "serve", "keys", "webhooks", "worker", "migrate"}  # listed, and run by themselves
+EVERYWHERE = {"memory", "space", "wing", "embedder", "llm", "reranker", "tz", "json"}
+PROGRAMS = {"init", "mcp", "hook", "serve", "keys", "webhooks", "worker", "sync", "migrate"}  # run by themselves
 ONLY_HERE = {"recall": {"explain"}, "forget": {"yes"}, "import": {"watch"}, "wake_up": {"explain"}}
 ONLY_IN_PYTHON = {"hits", "on_text", "on_found", "on_done"}  # objects of the library: no surface can give them
 VERBS = """add import recall context ask wake_up identity statements history correct retract records entities entity
 facts
 timeline conflicts merge split edits undo concepts concept fold journal undo_change intents answer_intent
 window palace sessions events show records forget stats verify rebuild settle backup export doctor watch init mcp
-hook serve keys webhooks worker migrate"""
+hook serve keys webhooks worker sync migrate"""
 
 
 def verbs() -> dict[str, argparse.ArgumentParser]:

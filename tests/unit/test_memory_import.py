@@ -24,7 +24,7 @@ FOLDERS = {
     "slack": "slack",
     "telegram": "telegram",
     "transcript": "transcript",
-    "vault": "markdown",
+    "vault": "markdown, text",
     "whatsapp": "whatsapp",
 }
 

@@ -146,10 +146,9 @@ def test_an_import_that_breaks_off_can_be_run_again(tmp_path: Path) -> None:
     good = [json.dumps({"text": f"event {n}", "at": "2026-01-01"}) for n in range(600)]
     path.write_text("\n".join([*good, "broken"]))
     with Memory.open(":memory:", embedder="none") as memory:
-        with pytest.raises(InvalidInput, match="601"):
-            memory.import_events(path)
+        assert memory.import_events(path).skipped == {"the last line is incomplete": 1}
         before = memory.stats().events
-        assert 0 < before <= 600
+        assert before == 600
         path.write_text("\n".join(["", *good, ""]))
         steps: list[tuple] = []
         outcome = memory.import_events(path, progress=lambda *step: steps.append(step))

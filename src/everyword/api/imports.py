@@ -14,6 +14,7 @@ from everyword.engine.engine import Progress
 from everyword.errors import EverywordError
 from everyword.storage.open_files import is_held
 from everyword.types.events import Imported
+from everyword.types.times import zone_of
 
 _YOUNG_S = 2.0  # since its last change: whoever writes may not have finished
 LOOK_EVERY_S = 2.0  # between two looks at a folder: what is said is found in seconds, and looking costs little
@@ -29,6 +30,7 @@ def import_path(
     *,
     format: str | None,
     redact: str | None,
+    tz: str,
     encode: bool,
     again: bool,
     progress: Progress,
@@ -39,30 +41,25 @@ def import_path(
     waits: someone may still be writing; leave files alone that changed just now.
     """
     # Imported here: a process that only asks should not pay for what reads files.
-    from everyword.ingest.importers import everyword_jsonl as own_jsonl
     from everyword.ingest.importers import everyword_memory as own_file
-    from everyword.ingest.importers.detection import is_own, recognise
+    from everyword.ingest.importers.detection import recognise
     from everyword.ingest.importing import ImportOptions, import_source
     from everyword.ingest.redaction.redact import rules_of
 
-    source = checked_path(path)
-    strict = is_own(source, format)
-    found = recognise(source, own_jsonl.NAME if strict else format)
+    found = recognise(checked_path(path), format)
     found.source.notes[own_file.SPACE] = scope.space
     how = ImportOptions(
         wing=scope.wing,
         rules=rules_of(scope.engine.settings, redact),
-        strict=strict and not waits,
-        own=strict or found.format is own_file,
+        zone=zone_of(tz),
         encode=encode,
         again=again,
         skip_recent=waits,
     )
     try:
-        done = import_source(scope.engine, scope.space, found.format, found.source, how, progress=progress)
+        return import_source(scope.engine, scope.space, found, how, progress=progress)
     finally:
         found.source.close()
-    return done
 
 
 def follow_path(
@@ -71,6 +68,7 @@ def follow_path(
     *,
     format: str | None,
     redact: str | None,
+    tz: str,
     encode: bool,
     every_s: float,
     stop: threading.Event,
@@ -86,11 +84,11 @@ def follow_path(
     while not stop.is_set():
         try:
             done = import_path(
-                scope, path, format=format, redact=redact, encode=encode, again=False, progress=go_on, waits=True
+                scope, path, format=format, redact=redact, tz=tz, encode=encode, again=False, progress=go_on, waits=True
             )
             if not looked or done.read or done.skipped != left_out:  # what can't be read is so at every look
                 yield done
-            looked, format, left_out = True, done.format, done.skipped
+            looked, left_out = True, done.skipped
         except _Stopped:
             return
         except EverywordError as error:

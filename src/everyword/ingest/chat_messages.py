@@ -24,6 +24,7 @@ _IGNORED = frozenset(
         "tool_call_id", "call_id", "cache_control", "context_management", "service_tier", "phase",
     )
 )  # fmt: skip
+KNOWN_MEMBERS = _READ | _IGNORED
 _TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 _MARKED = {
     "image": "image",
@@ -40,7 +41,7 @@ _KNOWN = (*_TEXTS, *_MARKED, *_UNSAID, "tool_use", "tool_result", "function_call
 
 
 @dataclass(slots=True)
-class _Said:
+class Said:
     """The words of one event."""
 
     role: str
@@ -94,16 +95,15 @@ def events_of_messages(
         try:
             given = message.get("at", message.get("timestamp")) if isinstance(message, Mapping) else None
             moment = default if given is None else as_datetime(given)
-            for said in _read(message, tools):
+            for said in said_in(message, tools):
                 left_out = {LEFT_OUT: said.left_out} if said.left_out else {}
-                text = said.text.removesuffix("\n") if said.text.endswith("]\n") else said.text
                 events.append(
                     {
-                        "text": text,
+                        "text": said.text,
                         "speaker": said.name,
                         "role": said.role,
                         "session": session,
-                        "at": times.apart(moment, text, said.name),
+                        "at": times.apart(moment, said.text, said.name),
                         "wing": wing,
                         "source": source,
                         "meta": {**(meta or {}), **left_out},
@@ -132,8 +132,18 @@ class _Times:
         return moment + self._shift
 
 
-def _read(message: Message, tools: dict[str, str]) -> Iterator[_Said]:
-    """Read one message into what was said and what tools did, in that order of parts."""
+def said_in(message: Message, tools: dict[str, str]) -> Iterator[Said]:
+    """Read one message into what was said and what tools did, in the order of its parts.
+
+    tools: id of a call -> name of the tool; it is filled with the calls of the message.
+    """
+    for said in _read(message, tools):
+        if said.text.endswith("]\n"):  # a mark has a line of its own
+            said.text = said.text.removesuffix("\n")
+        yield said
+
+
+def _read(message: Message, tools: dict[str, str]) -> Iterator[Said]:
     if not isinstance(message, Mapping):
         raise InvalidInput(f"a message is a mapping with role and content, not {type(message).__name__}.")
     if message.get("type") in ("function_call", "function_call_output"):  # an item of OpenAI's Responses
@@ -142,16 +152,16 @@ def _read(message: Message, tools: dict[str, str]) -> Iterator[_Said]:
     role, name = _role(message), message.get("name")
     if role in (_TOOL, "function"):
         called = tools.get(str(message.get("tool_call_id")), name)
-        yield _Said(_TOOL, called, _result_text(message.get("content")))
+        yield Said(_TOOL, called, _result_text(message.get("content")))
         return
-    said = _Said(role, name)
+    said = Said(role, name)
     for part in _parts(message):
         if not _is_of_a_tool(part.get("type")):
             said.take(part)
             continue
         if said.text:
             yield said
-            said = _Said(role, name)
+            said = Said(role, name)
         tool = _tool(part, tools)
         tool.left_out, said.left_out = said.left_out, {}
         yield tool
@@ -166,7 +176,7 @@ def _role(message: Message) -> str:
     role = message.get("role")
     if not isinstance(role, str) or not role:
         raise InvalidInput("role is missing.", fix='Give each message as {"role": "user", "content": "..."}.')
-    unknown = [key for key, value in message.items() if value is not None and key not in _READ | _IGNORED]
+    unknown = [key for key, value in message.items() if value is not None and key not in KNOWN_MEMBERS]
     if unknown:
         raise InvalidInput(f"unknown member {unknown[0]!r}.", fix=f"Known are {', '.join(sorted(_READ))}.")
     return role
@@ -200,23 +210,23 @@ def _is_of_a_tool(kind: object) -> bool:
     return isinstance(kind, str) and kind.endswith(known)
 
 
-def _tool(part: Message, tools: dict[str, str]) -> _Said:
+def _tool(part: Message, tools: dict[str, str]) -> Said:
     """Read a call of a tool, as name(arguments), or the result of one."""
     kind = str(part.get("type"))
     id = str(part.get("call_id") or part.get("tool_use_id") or part.get("id"))
     if kind.endswith(("_result", "_output")):
-        return _Said(_TOOL, tools.get(id), _result_text(part.get("output", part.get("content"))))
+        return Said(_TOOL, tools.get(id), _result_text(part.get("output", part.get("content"))))
     name = part.get("name")
     if not isinstance(name, str) or not name:
         raise InvalidInput(f"a {kind} has no name.")
     tools[id] = name
     given = part.get("input", part.get("arguments", part.get("args")))
-    return _Said(_TOOL, name, f"{name}({given if isinstance(given, str) else '' if given is None else _json(given)})")
+    return Said(_TOOL, name, f"{name}({given if isinstance(given, str) else '' if given is None else _json(given)})")
 
 
 def _result_text(content: object) -> str:
     """Write what a tool gave as text; what is no text is written as JSON, so that nothing is lost."""
-    said = _Said(_TOOL)
+    said = Said(_TOOL)
     alone = isinstance(content, str) or not isinstance(content, Sequence)
     several = cast("Sequence[object]", (content,) if alone else content)
     for part in several:

@@ -10,14 +10,18 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import cast
 
 from everyword.engine.engine import Engine, Progress
 from everyword.engine.retry import again
-from everyword.errors import InvalidEvent, InvalidInput, KeyConflict
-from everyword.ingest.importers import READERS_VERSION, Format, Position, Skipped, Source
+from everyword.errors import EverywordError, InvalidInput, KeyConflict, MissingExtra
+from everyword.ingest.importers import FORMATS, READERS_VERSION, Format, Position, Skipped, Source, open_source
+from everyword.ingest.importers.detection import Recognised
+from everyword.ingest.importers.sources import suffix
 from everyword.ingest.redaction.redact import NONE, Rules, redact_event
 from everyword.ingest.validation import at_was_given
 from everyword.ingest.write import write
@@ -25,7 +29,7 @@ from everyword.storage.forgotten import Identity
 from everyword.storage.protocol import FileRead, Writer
 from everyword.types.events import Imported, Json
 from everyword.types.ids import content_hash, event_id, identity_of
-from everyword.types.times import as_datetime, to_micros
+from everyword.types.times import Zone, as_datetime, in_zone, to_micros
 
 BATCH = 256  # events per transaction: the most that a crash repeats, and repeating is harmless
 _BATCH_CHARS = 4_000_000  # of text: a few long messages fill a transaction as well as many short ones
@@ -44,8 +48,7 @@ class ImportOptions:
 
     wing: str | None = None
     rules: Rules = NONE  # what to redact
-    own: bool = False  # our own export: keep when each event was recorded
-    strict: bool = False  # fail on anything that is not an event, as in our own exports
+    zone: Zone = UTC  # of times that name none
     encode: bool = False  # with each batch; otherwise vectors follow
     again: bool = False  # read all files again, and store forgotten events
     skip_recent: bool = False  # leave files that may still be written for the next import
@@ -61,6 +64,7 @@ class _Tally:
     unchanged: int = 0
     bytes_done: int = 0
     bytes_total: int = 0
+    formats: Counter[str] = field(default_factory=Counter[str])  # files by format
     skipped: Counter[str] = field(default_factory=Counter[str])
     not_understood: list[str] = field(default_factory=list[str])
     redacted: Counter[str] = field(default_factory=Counter[str])
@@ -86,23 +90,26 @@ class _Batch:
 
 
 def import_source(
-    engine: Engine, space: str, format: Format, source: Source, options: ImportOptions, *, progress: Progress
+    engine: Engine, space: str, found: Recognised, options: ImportOptions, *, progress: Progress
 ) -> Imported:
     """Store the events of a source that the memory has not read yet."""
     tally, batch = _Tally(), _Batch()
-    tally.skipped.update(source.left_out)
     forgotten = None if options.again else Forgotten(engine, space)
-    for file in _files_to_read(engine, space, format, source, options, tally, batch):
-        for _ in _read(format, source, file, options, tally, batch):
-            if batch.full:
-                _store(engine, space, batch, options, tally, forgotten)
-                progress("events", tally.read, _estimate_total(tally, file, batch))
-                batch.clear()
+    for one in _with_zips_inside(found, tally):
+        tally.skipped.update(one.left_out)
+        for file in _files_to_read(engine, space, one, options, tally, batch):
+            for _ in _read(one.source, file, options, tally, batch):
+                if batch.full:
+                    _store(engine, space, batch, options, tally, forgotten)
+                    progress("events", tally.read, _estimate_total(tally, file, batch))
+                    batch.clear()
+    if not tally.formats:
+        raise found.unknown()
     _store(engine, space, batch, options, tally, forgotten)
     progress("events", tally.read, tally.read)
     left_out = tally.skipped[_REFUSED] + tally.skipped[_FORGOTTEN]
     return Imported(
-        format=format.NAME,
+        format=", ".join(name for name, _ in tally.formats.most_common()),
         read=tally.read,
         added=tally.added,
         known=tally.remembered + tally.read - tally.added - tally.differing - left_out,
@@ -115,34 +122,65 @@ def import_source(
     )
 
 
+def _with_zips_inside(found: Recognised, tally: _Tally) -> Iterator[Recognised]:
+    """Yield a source, then the zips in a folder: exports are downloaded as zips, several into one folder."""
+    yield found
+    for name in found.source.ending(".zip") if found.source.kind == "folder" else ():
+        try:
+            source = open_source(found.source.local(name))
+        except InvalidInput as error:
+            _count_unreadable(found.source, name, error, tally)
+            continue
+        yield replace(found, source=source)
+        source.close()
+
+
 def _files_to_read(
-    engine: Engine, space: str, format: Format, source: Source, options: ImportOptions, tally: _Tally, batch: _Batch
+    engine: Engine, space: str, found: Recognised, options: ImportOptions, tally: _Tally, batch: _Batch
 ) -> Iterator[FileToRead]:
-    """Yield the files to read, each with its start position; count the others."""
-    reading = _reading_signature(format, wing=options.wing, redacted=options.rules.fingerprint)
-    parts = format.parts(source)
-    tally.bytes_total = sum((source.state(part) or (0, 0))[0] for part in parts)
+    """Yield the files to read, each with its format and start position; count the others."""
+    source, parts = found.source, found.parts
+    formats = {_reading_signature(one, options): one for one in FORMATS if found.named in (None, one)}
+    tally.bytes_total += sum((source.state(part) or (0, 0))[0] for part in parts)
     for start in range(0, len(parts), _FILES_PER_LOOKUP):
         some = parts[start : start + _FILES_PER_LOOKUP]
         known = again(engine, partial(_files_read, engine, space, [_stable_path(source, part) for part in some]))
         for part in some:
+            before = None if options.again else known.get(_stable_path(source, part))
+            format = _format_of(found, part, before, formats)
+            if format is None:
+                if source.kind == "file":
+                    raise found.unknown()
+                if suffix(part) != ".zip" or source.kind == "zip":
+                    tally.skipped[f"{suffix(part) or 'a file without suffix'}: no known format"] += 1
+                continue
+            tally.formats[format.NAME] += 1
             if options.skip_recent and not format.GROWS and _recently_modified(source, part):
                 continue
             tally.files += 1
             try:
-                before = None if options.again else known.get(_stable_path(source, part))
-                found = _plan_file(format, source, part, before, reading)
+                plan = _plan_file(format, source, part, before, _reading_signature(format, options))
             except InvalidInput as error:
-                _count_unreadable(source, part, error, options, tally)
+                _count_unreadable(source, part, error, tally)
                 continue
-            if isinstance(found, FileToRead):
-                yield found
+            if isinstance(plan, FileToRead):
+                yield plan
                 continue
             tally.unchanged += 1
-            tally.remembered += found.record.events
-            tally.bytes_done += found.record.bytes
-            if found.touched and found.record.modified:
-                batch.records[found.record.path] = found.record
+            tally.remembered += plan.record.events
+            tally.bytes_done += plan.record.bytes
+            if plan.touched and plan.record.modified:
+                batch.records[plan.record.path] = plan.record
+
+
+def _format_of(
+    found: Recognised, part: str, before: FileRead | None, formats: Mapping[str, Format]
+) -> Format | None:
+    """Choose the format of a file; one that has not changed has the same as before, and is not opened."""
+    known = formats.get(before.reading) if before is not None and before.whole else None
+    if known is not None and before is not None and (before.bytes, before.modified) == found.source.state(part):
+        return known
+    return found.format_of(part)
 
 
 def _files_read(engine: Engine, space: str, paths: Sequence[str]) -> Mapping[str, FileRead]:
@@ -151,15 +189,15 @@ def _files_read(engine: Engine, space: str, paths: Sequence[str]) -> Mapping[str
 
 
 def _read(
-    format: Format, source: Source, file: FileToRead, options: ImportOptions, tally: _Tally, batch: _Batch
+    source: Source, file: FileToRead, options: ImportOptions, tally: _Tally, batch: _Batch
 ) -> Iterator[None]:
     """Read a file into the batch; yield after each event, so that the caller can store a full batch."""
     record, position, events = file.record, file.record.position, file.record.events
     try:
-        for item in format.read(source, file.part, after=file.after):
+        for item in file.format.read(source, file.part, after=file.after):
             position = item.position or position
             if isinstance(item, Skipped):
-                _count_skipped(item, options, tally)
+                _count_skipped(item, tally)
                 continue
             events += 1
             event = _clean(item.event, options, tally)
@@ -169,31 +207,32 @@ def _read(
             batch.chars += len(str(event.get("text", "")))
             batch.records[record.path] = replace(record, position=position, events=events)
             yield
-    except InvalidInput as error:
-        _count_unreadable(source, file.part, error, options, tally)
+    except (InvalidInput, MissingExtra) as error:
+        _count_unreadable(source, file.part, error, tally)
     else:
         batch.records[record.path] = replace(record, position=position, events=events, whole=True)
     tally.bytes_done += file.record.bytes
 
 
-def _count_skipped(item: Skipped, options: ImportOptions, tally: _Tally) -> None:
-    if options.strict and not item.refused:
-        raise InvalidEvent(f"{item.where}: {item.reason}: {item.sample}".rstrip(": "))
+def _count_skipped(item: Skipped, tally: _Tally) -> None:
     tally.skipped[item.reason] += 1
     if not item.expected and len(tally.not_understood) < _MAX_SAMPLES:
         tally.not_understood.append(f"{item.where}: {item.reason}: {item.sample}".rstrip(": "))
 
 
-def _count_unreadable(source: Source, part: str, error: InvalidInput, options: ImportOptions, tally: _Tally) -> None:
+def _count_unreadable(source: Source, part: str, error: EverywordError, tally: _Tally) -> None:
     """Skip a file that can't be read, so that the others are imported; the next import tries it again."""
-    if options.strict or len(source.names) == 1:
+    if len(source.names) == 1:
         raise error
-    _count_skipped(Skipped(reason="a file that can't be read", where=part, sample=error.detail), options, tally)
+    _count_skipped(Skipped(reason="a file that can't be read", where=part, sample=str(error)), tally)
 
 
 def _clean(event: dict[str, Json], options: ImportOptions, tally: _Tally) -> dict[str, Json]:
-    if options.own and _is_ours(event):
+    if _is_ours(event):
         return event
+    event.pop("recorded_at", None)
+    with suppress(KeyError, ValueError, TypeError):  # an invalid time is refused with its reason
+        event["at"] = in_zone(datetime.fromisoformat(event["at"]), options.zone).isoformat()
     clean, found = redact_event(event, options.rules)
     tally.redacted.update(secret.kind for secret in found)
     return clean
@@ -225,9 +264,7 @@ def _store(
     events = _drop_known_by_former_key(engine, space, events, batch.former_ids)
     try:
         tally.added += _written(engine, space, events, options, note)
-    except (KeyConflict, InvalidEvent):
-        if options.strict and not tally.redacted:
-            raise
+    except (KeyConflict, InvalidInput):
         for event in events:
             _store_one(engine, space, event, options, tally)
         _written(engine, space, [], options, note)
@@ -258,9 +295,7 @@ def _store_one(engine: Engine, space: str, event: Mapping[str, Json], options: I
         tally.added += _written(engine, space, [event], options, None)
     except KeyConflict:
         tally.differing += 1  # edited since it was stored, or redacted differently
-    except InvalidEvent as error:
-        if options.strict:
-            raise
+    except InvalidInput as error:
         tally.skipped[_REFUSED] += 1
         if len(tally.not_understood) < _MAX_SAMPLES:
             tally.not_understood.append(error.detail)
@@ -279,7 +314,7 @@ def _written(
         events,
         wing=options.wing,
         redact="none",  # already done; our own exports stay as they are
-        keep_recorded_at=options.own,
+        keep_recorded_at=True,  # only events of our own exports have it
         encode=options.encode,
         in_the_same_turn=note,
     )
@@ -298,6 +333,7 @@ class FileToRead:
     """A file to read, and where to begin."""
 
     part: str
+    format: Format
     record: FileRead  # to store for the next import; the state before reading
     after: Position | None = None
 
@@ -321,8 +357,8 @@ def _plan_file(
     if state is None:  # not a plain file: the format itself finds what is new after its last position
         fresh = _unread_record(path, reading, 0, 0, _NO_HASH)
         if known is not None and format.GROWS:
-            return _resume(part, known, fresh)
-        return FileToRead(part=part, record=fresh)
+            return _resume(part, format, known, fresh)
+        return FileToRead(part=part, format=format, record=fresh)
     size, modified = state
     if known is not None and known.whole and (known.bytes, known.modified) == (size, modified):
         return UnchangedFile(part=part, record=known)
@@ -331,12 +367,12 @@ def _plan_file(
     hashes = source.digests(part, [size] if known is None else sorted({known.bytes, size}))
     fresh = _unread_record(path, reading, size, modified, hashes.get(size, _NO_HASH))
     if known is None or hashes.get(known.bytes) != known.hash:
-        return FileToRead(part=part, record=fresh)
+        return FileToRead(part=part, format=format, record=fresh)
     if known.bytes == size and known.whole:
         return UnchangedFile(part=part, record=replace(known, modified=modified), touched=True)
     if known.bytes == size or format.GROWS:
-        return _resume(part, known, fresh)
-    return FileToRead(part=part, record=fresh)
+        return _resume(part, format, known, fresh)
+    return FileToRead(part=part, format=format, record=fresh)
 
 
 def _recently_modified(source: Source, part: str) -> bool:
@@ -345,9 +381,9 @@ def _recently_modified(source: Source, part: str) -> bool:
     return state is not None and time.time_ns() - state[1] < _TIME_STEP_NS
 
 
-def _reading_signature(format: Format, *, wing: str | None, redacted: str) -> str:
+def _reading_signature(format: Format, options: ImportOptions) -> str:
     """Identify how files are read; a file read in another way counts as not read."""
-    return json.dumps([format.NAME, READERS_VERSION, wing, redacted])
+    return json.dumps([format.NAME, READERS_VERSION, options.wing, options.rules.fingerprint, str(options.zone)])
 
 
 def _stable_path(source: Source, part: str) -> str:
@@ -363,11 +399,11 @@ def _unread_record(path: str, reading: str, size: int, modified: int, hash: byte
     )
 
 
-def _resume(part: str, known: FileRead, fresh: FileRead) -> FileToRead:
+def _resume(part: str, format: Format, known: FileRead, fresh: FileRead) -> FileToRead:
     if not known.position:
-        return FileToRead(part=part, record=fresh)
+        return FileToRead(part=part, format=format, record=fresh)
     record = replace(fresh, position=known.position, events=known.events)
-    return FileToRead(part=part, record=record, after=known.position)
+    return FileToRead(part=part, format=format, record=record, after=known.position)
 
 
 class Forgotten:

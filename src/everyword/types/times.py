@@ -7,11 +7,14 @@ A time is stored as microseconds since 1970 in UTC and the offset of its zone in
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from everyword.errors import InvalidTime
 
 Clock = Callable[[], datetime]
+Zone = tzinfo | None  # None: this machine's
+LOCAL = "local"
 
 _EPOCH = datetime(1970, 1, 1)
 _EPOCH_UTC = _EPOCH.replace(tzinfo=UTC)
@@ -35,6 +38,39 @@ def as_datetime(value: datetime | date | str | int | float, field: str = "at") -
         raise InvalidTime(f"{field}: the zone offset of {value!r} is not in whole seconds.")
     # Keep a fixed offset instead of the zone: its rules may change, a past 10:00+01:00 may not.
     return moment.replace(tzinfo=timezone(offset) if offset else UTC)
+
+
+def zone_of(name: str) -> Zone:
+    """Find a time zone: "local" for this machine's, an offset such as +02:00, or a name such as Europe/Lisbon."""
+    if name == LOCAL:
+        return None
+    try:
+        if name[:1] in ("+", "-"):
+            return datetime.fromisoformat(f"2000-01-01T00:00{name}").tzinfo
+        return UTC if name.upper() in ("UTC", "Z") else ZoneInfo(name)
+    except (ValueError, OSError, ZoneInfoNotFoundError) as error:
+        raise InvalidTime(
+            f"Unknown time zone {name[:80]!r}.",
+            fix="Name one such as Europe/Lisbon, +02:00, UTC or local. On Windows: pip install tzdata.",
+        ) from error
+
+
+def in_zone(moment: datetime, zone: Zone) -> datetime:
+    """Read a time that names no zone in this one; others stay as they are."""
+    if moment.tzinfo is not None:
+        return moment
+    try:
+        return as_datetime(moment.astimezone() if zone is None else moment.replace(tzinfo=zone))
+    except (OverflowError, OSError):  # the first and last day of the calendar
+        return moment.replace(tzinfo=UTC)
+
+
+def shown_in(moment: datetime, zone: Zone) -> datetime:
+    """Convert a time to a zone."""
+    try:
+        return moment.astimezone(zone)
+    except (OverflowError, OSError):
+        return moment
 
 
 def later(moment: datetime, by: timedelta) -> datetime:

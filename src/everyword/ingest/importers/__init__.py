@@ -1,9 +1,9 @@
 """The formats that can be imported, one module each.
 
-A format module says how likely a source has its format (`recognise`), which files it reads (`parts`), and yields the
-events of a file, and the entries that it skipped, each with the position after it (`read`). A position is JSON and
-belongs to one file. Reading can resume from any position while the file's content is the same; if `GROWS` is true,
-also when the file has grown.
+A format says which files it may be in (`SUFFIXES`), how likely a file has it (`recognise`), and yields the events of a
+file, and the entries that it skipped, each with the position after it (`read`). A position is JSON and belongs to one
+file. Reading can resume from any position while the file's content is the same; if `GROWS` is true, also when the file
+has grown.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from everyword.ingest.importers import (
     codex,
     gemini,
     gitlog,
-    markdown,
     mbox,
+    mcp_memory,
     mem0,
     mempalace,
+    messages,
     slack,
+    table,
     telegram,
     transcript,
     whatsapp,
@@ -33,6 +35,7 @@ from everyword.ingest.importers import (
 from everyword.ingest.importers import (
     everyword_memory as own_file,
 )
+from everyword.ingest.importers.notes import MARKDOWN, PDF, TEXT, WORD
 from everyword.ingest.importers.records import Item, Position, Read, Skipped
 from everyword.ingest.importers.sources import Source, open_source
 
@@ -46,11 +49,10 @@ __all__ = [
     "Skipped",
     "Source",
     "open_source",
-    "read",
 ]
 
 # Increase it when a format learns to read more of its files: files that were imported are then read again.
-READERS_VERSION = 3
+READERS_VERSION = 4
 
 
 class Format(Protocol):
@@ -66,12 +68,13 @@ class Format(Protocol):
         """Whether programs only append to files of this format."""
         ...
 
-    def recognise(self, source: Source) -> float:
-        """Return the confidence, from 0 to 1, that the source has this format."""
+    @property
+    def SUFFIXES(self) -> tuple[str, ...]:
+        """The suffixes of its files, "" for none; empty: any."""
         ...
 
-    def parts(self, source: Source) -> tuple[str, ...]:
-        """List the files to read, in order."""
+    def recognise(self, source: Source, part: str) -> float:
+        """Return the confidence, from 0 to 1, that the file has this format."""
         ...
 
     def read(self, source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
@@ -81,15 +84,6 @@ class Format(Protocol):
 
 FORMATS: tuple[Format, ...] = (
     *(claude_code, claude_ai, chatgpt, codex, gemini, slack, telegram, whatsapp, mbox),
-    *(own_jsonl, own_file, mem0, mempalace, gitlog, transcript, markdown),
+    *(own_jsonl, own_file, mem0, mempalace, mcp_memory, messages, table, gitlog, transcript),
+    *(MARKDOWN, TEXT, WORD, PDF),
 )
-
-
-def read(chosen: Format, source: Source, *, after: Position | None = None) -> Iterator[tuple[str, Item]]:
-    """Read all files in order, each item with its file; after: {"part": ..., "position": ...} of the last item."""
-    names = chosen.parts(source)
-    last = str((after or {}).get("part", ""))
-    for name in names[names.index(last) :] if last in names else names:
-        position = (after or {}).get("position") if name == last else None
-        for item in chosen.read(source, name, after=position):
-            yield name, item

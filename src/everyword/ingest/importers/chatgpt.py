@@ -6,36 +6,24 @@ branches are kept with `meta.branch`, the id of the message where they leave tha
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from pathlib import PurePosixPath
 
-from everyword.ingest.importers.records import Item, Position, as_dict, as_list, as_text, item, skipped
+from everyword.ingest.importers.records import Item, Position, as_dict, as_list, as_text, item, skipped, titled
 from everyword.ingest.importers.sources import Source
 from everyword.ingest.importers.streaming import each_json_value
 from everyword.types.events import Json
 
 NAME = "chatgpt"
 GROWS = False
+SUFFIXES = (".json",)
 
-_FILES = re.compile(r"conversations(?:[-_]\d+)?\.json")
 _HIDDEN = {"thoughts", "reasoning_recap", "model_editable_context", "user_editable_context", "app_pairing_content"}
 
 
-def recognise(source: Source) -> float:
-    """Return the confidence, from 0 to 1, that the source has this format."""
-    for name in parts(source)[:3]:
-        head = source.head(name)
-        if b'"mapping"' in head and (b'"parent"' in head or b'"author"' in head):
-            return 0.95
-    return 0.0
-
-
-def parts(source: Source) -> tuple[str, ...]:
-    """List the files of conversations; large exports have several."""
-    if source.kind == "file":
-        return source.ending(".json")
-    return tuple(name for name in source.names if _FILES.fullmatch(PurePosixPath(name).name))
+def recognise(source: Source, part: str) -> float:
+    """Return the confidence, from 0 to 1, that the file has this format."""
+    head = source.head(part)
+    return 0.95 if b'"mapping"' in head and (b'"parent"' in head or b'"author"' in head) else 0.0
 
 
 def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
@@ -102,7 +90,7 @@ def _message(
         where=where,
         source={"format": NAME, "conversation": session, "message": node_id},
         at=message.get("create_time") or conversation.get("create_time"),
-        session=session,
+        session=titled(conversation.get("title"), session),
         speaker=name or role or None,
         role=role or None,
         meta={

@@ -14,6 +14,7 @@ from everyword.ingest.importers.records import (
     digest,
     item,
     skipped,
+    titled,
 )
 from everyword.ingest.importers.sources import Source
 from everyword.ingest.importers.streaming import each_json_value
@@ -21,23 +22,17 @@ from everyword.types.events import Json
 
 NAME = "claude-ai"
 GROWS = False
+SUFFIXES = (".json",)
 
 _ROLES = {"human": "user", "user": "user", "assistant": "assistant", "system": "system"}
-_OTHER_FILES = ("projects.json", "memories.json")
+# Of conversations, projects and memories.
+_SIGNS = (b'"chat_messages"', b'"prompt_template"', b'"conversations_memory"', b'"project_memories"')
 
 
-def recognise(source: Source) -> float:
-    """Return the confidence, from 0 to 1, that the source has this format."""
-    heads = [source.head(name) for name in parts(source) if not name.endswith(_OTHER_FILES)]
-    seen = any(b'"chat_messages"' in head and b'"mapping"' not in head for head in heads)
-    return 0.95 if seen else 0.0
-
-
-def parts(source: Source) -> tuple[str, ...]:
-    """List the files of conversations, project documents and memories."""
-    if source.kind == "file":
-        return source.ending(".json")
-    return source.ending("conversations.json", *_OTHER_FILES)
+def recognise(source: Source, part: str) -> float:
+    """Return the confidence, from 0 to 1, that the file has this format."""
+    head = source.head(part)
+    return 0.95 if any(sign in head for sign in _SIGNS) and b'"mapping"' not in head else 0.0
 
 
 def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
@@ -70,7 +65,7 @@ def _message(message: dict[str, Json], conversation: dict[str, Json], part: str)
     shared: dict[str, Json] = {
         "where": where,
         "at": at,
-        "session": session,
+        "session": titled(conversation.get("name"), session),
         "source": {
             "format": NAME,
             "conversation": session,

@@ -27,6 +27,7 @@ from everyword.types.times import as_datetime
 
 NAME = "claude-code"
 GROWS = True
+SUFFIXES = (".jsonl",)
 
 # Lines about the session that are not part of the conversation.
 _METADATA = {
@@ -61,18 +62,10 @@ _TITLES = {"summary": "summary", "custom-title": "customTitle", "ai-title": "aiT
 _SIGNS = (b'"parentUuid"', b'"leafUuid"', b'"isSidechain"', b'"file-history-snapshot"', b'"queue-operation"')
 
 
-def recognise(source: Source) -> float:
-    """Return the confidence, from 0 to 1, that the source has this format."""
-    return source.confidence(parts(source), _is_session)
-
-
-def _is_session(head: bytes) -> bool:
-    return any(sign in head for sign in _SIGNS) and b'"projectHash"' not in head
-
-
-def parts(source: Source) -> tuple[str, ...]:
-    """List the sessions."""
-    return source.ending(".jsonl")
+def recognise(source: Source, part: str) -> float:
+    """Return the confidence, from 0 to 1, that the file has this format."""
+    head = source.head(part)
+    return 0.95 if any(sign in head for sign in _SIGNS) and b'"projectHash"' not in head else 0.0
 
 
 def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:

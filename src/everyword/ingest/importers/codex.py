@@ -24,6 +24,7 @@ from everyword.types.events import Json
 
 NAME = "codex"
 GROWS = True
+SUFFIXES = (".jsonl",)
 
 _REPEATED = {"user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content"}
 _CALLS = {
@@ -48,14 +49,10 @@ _SIGNS = (b'"session_meta"', b'"response_item"', b'"record_type"')
 _ID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 
 
-def recognise(source: Source) -> float:
-    """Return the confidence, from 0 to 1, that the source has this format."""
-    return source.confidence(parts(source), lambda head: any(sign in head[:8192] for sign in _SIGNS))
-
-
-def parts(source: Source) -> tuple[str, ...]:
-    """List the sessions."""
-    return source.ending(".jsonl")
+def recognise(source: Source, part: str) -> float:
+    """Return the confidence, from 0 to 1, that the file has this format."""
+    head = source.head(part)[:8192]
+    return 0.95 if any(sign in head for sign in _SIGNS) else 0.0
 
 
 def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:

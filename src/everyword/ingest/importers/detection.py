@@ -1,4 +1,4 @@
-"""Detect the format of a file, folder or zip."""
+"""Detect the format of each file in what the user imports."""
 
 from __future__ import annotations
 
@@ -7,60 +7,93 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from everyword.errors import BadLocation, InvalidInput
-from everyword.ingest.importers import FORMATS, Format, Source, open_source
-from everyword.ingest.importers import everyword_jsonl as own_jsonl
+from everyword.ingest.importers import FORMATS, Format, Source, gitlog, open_source
+from everyword.ingest.importers.sources import suffix
 
 _MIN_CONFIDENCE = 0.5
-_MIN_LEAD = 0.15  # over the second-best format; with less, the user has to choose
+_SURE = 0.9  # then no other format is tried
+# Of the files in a folder with a git history: with more, the folder is a collection of notes that git keeps, and is
+# read; with less it is code, and only its history is read. Importing test data of chats would be a surprise.
+_MIN_SHARE_OF_NOTES = 0.75
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recognised:
-    """A source and its format."""
+    """A file, folder or zip, and its format where the caller named one; otherwise each file has its own."""
 
-    format: Format
     source: Source
-    confidence: float
+    named: Format | None = None
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """List the files to look at, in order."""
+        if self.named is None:
+            return (gitlog.HISTORY,) if self._is_code() else self.source.names
+        if self.named is gitlog and gitlog.is_repository(self.source):
+            return (gitlog.HISTORY,)
+        if self.source.kind == "file" or not self.named.SUFFIXES:
+            return self.source.names
+        return self.source.ending(*self.named.SUFFIXES)
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """Count the files that are not looked at, by reason."""
+        left = dict(self.source.left_out)
+        if self.named is None and gitlog.is_repository(self.source):
+            if self._is_code():
+                left["a file beside a git history; name its format to read it"] = len(self.source.names)
+            else:
+                left["a git history beside notes; read it with --format git"] = 1
+        return left
+
+    def format_of(self, part: str) -> Format | None:
+        """Choose the format of a file; None if no format fits."""
+        if self.named is not None or part == gitlog.HISTORY:
+            return self.named or gitlog
+        confidence, best = self.ranked(part)[0]
+        return best if confidence >= _MIN_CONFIDENCE else None
+
+    def ranked(self, part: str) -> list[tuple[float, Format]]:
+        """List the formats with their confidence for a file, best first."""
+        ranked: list[tuple[float, Format]] = [(0.0, FORMATS[0])]
+        fitting = [one for one in FORMATS if _may_be(one, part)]
+        self.source.notes["heads"] = {part: self.source.head(part)} if fitting else {}
+        for one in fitting:
+            ranked.append((one.recognise(self.source, part), one))
+            if ranked[-1][0] >= _SURE:
+                break
+        del self.source.notes["heads"]
+        return sorted(ranked, key=lambda pair: -pair[0])
+
+    def unknown(self) -> InvalidInput:
+        """Say that no format fits, and which come near for a single file."""
+        path, names = self.source.path, self.source.names
+        what = "file" if self.source.kind == "file" else f"{self.source.kind} of {len(names):,} files"
+        guesses = self.ranked(names[0]) if self.source.kind == "file" else []
+        listed = ", ".join(f"{one.NAME} ({confidence:.0%})" for confidence, one in guesses[:3] if confidence > 0)
+        known = f"an uncertain format: {listed}" if listed else "no known format"
+        return InvalidInput(f"{path} is a {what} of {known}.", fix=_choices())
+
+    def _is_code(self) -> bool:
+        if not gitlog.is_repository(self.source):
+            return False
+        names = self.source.names
+        read = sum(any(suffix(name) in one.SUFFIXES for one in FORMATS) for name in names if suffix(name))
+        return read <= _MIN_SHARE_OF_NOTES * len(names)
 
 
 def recognise(path: str | os.PathLike[str], format: str | None = None) -> Recognised:
-    """Open a path and detect its format, unless the caller names one."""
+    """Open a path; format: the name of the format of all its files, if the caller knows it."""
+    chosen = None if format is None else named(format)
     try:
         source = open_source(Path(path))
     except TypeError as error:
         raise BadLocation(f"{path!r} is not a path.") from error
-    if format is not None:
-        chosen = named(format)
-        if not chosen.parts(source):
-            source.close()
-            raise InvalidInput(f"{path} holds no files that the format {format} reads.")
-        return Recognised(format=chosen, source=source, confidence=1.0)
-    ranked = sorted(((one.recognise(source), one) for one in FORMATS), key=lambda pair: -pair[0])
-    (best, first), (next_best, second) = ranked[:2]
-    if best < _MIN_CONFIDENCE:
+    found = Recognised(source=source, named=chosen)
+    if chosen is not None and not found.parts:
         source.close()
-        raise InvalidInput(_unknown(path, source, [pair for pair in ranked if pair[0] > 0]), fix=_choices())
-    if best - next_best < _MIN_LEAD:
-        source.close()
-        raise InvalidInput(
-            f"{path} could be {first.NAME} or {second.NAME}.",
-            fix=f"Choose one with --format {first.NAME} or --format {second.NAME}.",
-        )
-    return Recognised(format=first, source=source, confidence=best)
-
-
-def is_own(path: Path, format: str | None) -> bool:
-    """Check whether a path is our own JSONL, as `export` writes it."""
-    if format is not None:
-        return format == own_jsonl.NAME and path.is_file()
-    if not path.is_file():
-        return False
-    try:
-        found = recognise(path)
-    except InvalidInput:
-        return path.suffix == ".jsonl"  # our own reader names the line that is wrong
-    found.source.close()
-    return found.format.NAME == own_jsonl.NAME
+        raise InvalidInput(f"{path} holds no files that the format {format} reads.")
+    return found
 
 
 def named(name: str) -> Format:
@@ -71,16 +104,8 @@ def named(name: str) -> Format:
     raise InvalidInput(f"Unknown format {name!r}.", fix=_choices())
 
 
-def _unknown(path: object, source: Source, guesses: list[tuple[float, Format]]) -> str:
-    what = {
-        "file": "file",
-        "folder": f"folder of {len(source.names):,} files",
-        "zip": f"zip of {len(source.names):,} files",
-    }
-    if not guesses:
-        return f"{path} is a {what[source.kind]} of no known format."
-    listed = ", ".join(f"{one.NAME} ({confidence:.0%})" for confidence, one in guesses[:3])
-    return f"{path} is a {what[source.kind]} of an uncertain format: {listed}."
+def _may_be(format: Format, part: str) -> bool:
+    return not format.SUFFIXES or suffix(part) in format.SUFFIXES
 
 
 def _choices() -> str:

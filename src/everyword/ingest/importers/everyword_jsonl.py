@@ -6,13 +6,14 @@ import json
 from base64 import b64decode
 from collections.abc import Iterator
 
-from everyword.ingest.importers.records import Item, Position, Read, an_edit, as_dict, skipped
+from everyword.ingest.importers.records import Item, Position, Read, an_edit, skipped
 from everyword.ingest.importers.sources import Source
-from everyword.ingest.importers.streaming import Line, each_json_line
+from everyword.ingest.importers.streaming import Line, each_json_line, first_records
 from everyword.types.events import Json
 
 NAME = "everyword"
 GROWS = True
+SUFFIXES = (".jsonl", ".ndjson", "")
 RECORD = "record"  # only records of edits have this field
 
 _FIELDS = {
@@ -32,22 +33,12 @@ _FIELDS = {
 }
 
 
-def recognise(source: Source) -> float:
-    """Return the confidence, from 0 to 1, that the source has this format."""
-    for name in parts(source)[:3]:
-        first = source.head(name).removeprefix(b"\xef\xbb\xbf").lstrip().split(b"\n", 1)[0]
-        try:
-            event = as_dict(json.loads(first))
-        except (ValueError, RecursionError):
-            continue
+def recognise(source: Source, part: str) -> float:
+    """Return the confidence, from 0 to 1, that the file has this format."""
+    for event in first_records(source, part):
         if isinstance(event.get("text"), str) and not set(event) - _FIELDS - {RECORD}:
-            return (0.95 if "recorded_at" in event else 0.8) * source.share(parts(source))
+            return 0.95 if "recorded_at" in event else 0.8
     return 0.0
-
-
-def parts(source: Source) -> tuple[str, ...]:
-    """List the files of events."""
-    return source.ending(".jsonl", ".ndjson") or (source.names if source.kind == "file" else ())
 
 
 def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:

@@ -17,18 +17,14 @@ from everyword.types.serialization import event_to_json
 
 NAME = "memory"
 GROWS = True
+SUFFIXES = ()  # any
 
 SPACE = "space"  # key in Source.notes: the space to read, if the file has it
 
 
-def recognise(source: Source) -> float:
-    """Recognise a memory by the magic bytes of its header."""
-    return 0.98 if any(is_memory(source.head(name)) for name in parts(source)) else 0.0
-
-
-def parts(source: Source) -> tuple[str, ...]:
-    """Return the file; a folder or zip could hold several memories."""
-    return source.names if source.kind == "file" else ()
+def recognise(source: Source, part: str) -> float:
+    """Recognise a memory by the magic bytes of its header; it has to be imported by itself."""
+    return 0.98 if source.kind == "file" and is_memory(source.head(part)) else 0.0
 
 
 def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:

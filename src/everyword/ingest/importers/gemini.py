@@ -17,6 +17,7 @@ from everyword.types.events import Json
 
 NAME = "gemini-cli"
 GROWS = True
+SUFFIXES = (".json", ".jsonl")
 
 _ROLES = {"user": "user", "gemini": "assistant", "model": "assistant"}
 _NOTICES = {"info", "error", "warning"}
@@ -24,22 +25,10 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 _MESSAGE_ID = re.compile(rb'^\s*\{\s*"id"\s*:\s*"([^"]{1,100})"')
 
 
-def recognise(source: Source) -> float:
-    """Return the confidence, from 0 to 1, that the source has this format."""
-    heads = [source.head(name)[:4096] for name in parts(source)[:5]]
-    seen = sum(b'"sessionId"' in head and b'"projectHash"' in head for head in heads)
-    return 0.0 if not seen else 0.95 * seen / len(heads)
-
-
-def parts(source: Source) -> tuple[str, ...]:
-    """List the sessions."""
-    if source.kind == "file":
-        return source.ending(".json", ".jsonl")
-    return tuple(
-        name
-        for name in source.ending(".json", ".jsonl")
-        if "chats/" in name or PurePosixPath(name).stem[:8] == "session-"
-    )
+def recognise(source: Source, part: str) -> float:
+    """Return the confidence, from 0 to 1, that the file has this format."""
+    head = source.head(part)[:4096]
+    return 0.95 if b'"sessionId"' in head and b'"projectHash"' in head else 0.0
 
 
 def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:

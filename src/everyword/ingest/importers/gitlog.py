@@ -20,8 +20,9 @@ from everyword.ingest.importers.streaming import Line, lines
 
 NAME = "git"
 GROWS = True
+SUFFIXES = (".txt", ".log", ".git", "")
+HISTORY = ".git"  # the part that stands for a repository's own history
 
-_HISTORY = ".git"  # the part that stands for a repository's own history
 _FIELD, _RECORD = "\x1f", "\x1e"
 _FORMAT = "%x1f".join(("%H", "%an", "%ae", "%aI", "%P", "%B")) + "%x1e"
 # A repository's settings may start programs; reading a log must not.
@@ -31,24 +32,21 @@ _HEADER = re.compile(r"(Author|AuthorDate|Date|Merge|Commit|CommitDate):\s{1,12}
 _CHUNK_BYTES = 1 << 16
 
 
-def recognise(source: Source) -> float:
-    """Return the confidence, from 0 to 1, that the source has this format."""
-    if source.kind == "folder":
-        bare = {"HEAD", "config"} <= set(source.names) and (source.path / "objects").is_dir()
-        return 0.6 if bare or (source.path / _HISTORY).exists() else 0.0
-    head = source.head(source.names[0]) if source.names else b""
-    rows = head.decode("utf-8", "replace").splitlines()
+def is_repository(source: Source) -> bool:
+    """Check whether a folder has a history."""
+    bare = {"HEAD", "config"} <= set(source.names) and (source.path / "objects").is_dir()
+    return source.kind == "folder" and (bare or (source.path / HISTORY).exists())
+
+
+def recognise(source: Source, part: str) -> float:
+    """Recognise a saved log."""
+    rows = source.head(part).decode("utf-8", "replace").splitlines()
     return 0.95 if rows and _COMMIT.fullmatch(rows[0]) and any(row.startswith("Author:") for row in rows[:8]) else 0.0
-
-
-def parts(source: Source) -> tuple[str, ...]:
-    """Return the history or the saved log."""
-    return (_HISTORY,) if source.kind == "folder" else source.names[:1]
 
 
 def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
     """Read commits; from a repository, the oldest first."""
-    return _history(source, after) if part == _HISTORY else _saved(source, part, after)
+    return _history(source, after) if part == HISTORY else _saved(source, part, after)
 
 
 def _history(source: Source, after: Position | None) -> Iterator[Item]:

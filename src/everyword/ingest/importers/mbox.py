@@ -18,6 +18,7 @@ from everyword.ingest.importers.streaming import MAX_RECORD_BYTES, lines
 
 NAME = "mbox"
 GROWS = True
+SUFFIXES = (".mbox", ".mbx", "")  # Thunderbird's have none
 
 _FROM = re.compile(rb"From \S[^\n]{0,400}\d\d:\d\d")
 _MESSAGE_IDS = re.compile(r"<([^<>\s]{1,500})>")
@@ -25,20 +26,10 @@ _INVISIBLE = {"script", "style", "title"}
 _BREAKS = {"p", "br", "div", "tr", "li", "h1", "h2", "h3", "h4", "table", "blockquote"}
 
 
-def recognise(source: Source) -> float:
-    """Return the confidence, from 0 to 1, that the source has this format."""
-    return source.confidence(parts(source), _is_mailbox)
-
-
-def _is_mailbox(head: bytes) -> bool:
-    return _FROM.match(head) is not None and b"\nFrom:" in head[:4096].replace(b"\r", b"")
-
-
-def parts(source: Source) -> tuple[str, ...]:
-    """List the mailboxes."""
-    if source.kind == "file":
-        return source.names
-    return tuple(name for name in source.names if name.lower().endswith((".mbox", "/mbox", ".mbx")) or name == "mbox")
+def recognise(source: Source, part: str) -> float:
+    """Return the confidence, from 0 to 1, that the file has this format."""
+    head = source.head(part)
+    return 0.95 if _FROM.match(head) and b"\nFrom:" in head[:4096].replace(b"\r", b"") else 0.0
 
 
 def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:

@@ -19,32 +19,17 @@ from everyword.types.events import Json
 
 NAME = "mem0"
 GROWS = True
-
-_SUFFIXES = (".db", ".sqlite", ".sqlite3")
+SUFFIXES = (".db", ".sqlite", ".sqlite3")
 _OWNERS = ("user_id", "agent_id", "run_id", "actor_id")
 _TEXT_MEMBERS = ("data", "memory")
 
 
-def recognise(source: Source) -> float:
-    """Return the confidence, from 0 to 1, that the source has this format."""
-    return max((_confidence(source, name) for name in parts(source)[:5]), default=0.0)
-
-
-def _confidence(source: Source, name: str) -> float:
-    found = tables(source.local(name))
+def recognise(source: Source, part: str) -> float:
+    """Return the confidence, from 0 to 1, that the file has this format."""
+    found = {} if source.kind == "zip" else tables(source.local(part))
     if {"memory_id", "old_memory", "new_memory"} <= found.get("history", set()):
         return 0.95
-    if found.get("points") == {"id", "point"}:
-        return 0.6
-    return 0.0
-
-
-def parts(source: Source) -> tuple[str, ...]:
-    """List the databases; the history comes before the points."""
-    if source.kind == "zip":
-        return ()
-    named = source.ending(*_SUFFIXES)
-    return tuple(sorted(named, key=lambda name: (name.endswith("storage.sqlite"), name)))
+    return 0.6 if found.get("points") == {"id", "point"} else 0.0
 
 
 def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
@@ -139,7 +124,7 @@ def _memory(text: str, *, key: str, memory: str, where: str, at: Json, about: di
 
 def _memories_in_history(source: Source) -> set[str]:
     known: set[str] = set()
-    for name in parts(source):
+    for name in source.ending(*SUFFIXES):
         if "history" in tables(source.local(name)):
             with reading(source.local(name)) as connection:
                 known |= {as_text(row["memory_id"]) for row in rows(connection, "mem0_known")}
@@ -148,7 +133,7 @@ def _memories_in_history(source: Source) -> set[str]:
 
 def _payloads(source: Source) -> Iterator[tuple[str, dict[str, Json]]]:
     """Map each memory to its user, which the history does not name."""
-    for name in parts(source):
+    for name in source.ending(*SUFFIXES):
         if tables(source.local(name)).get("points") == {"id", "point"}:
             with reading(source.local(name)) as connection:
                 for row in rows(connection, "qdrant_points", 0):

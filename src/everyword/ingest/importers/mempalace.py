@@ -14,32 +14,23 @@ from everyword.ingest.importers.sqlite_files import reading, rows, tables
 
 NAME = "mempalace"
 GROWS = True
+SUFFIXES = (".sqlite3",)
 
-_DATABASE = "chroma.sqlite3"
 _TEXT = "chroma:document"
 _OURS = "mempalace"
 _SUMMARIES = ("closet", "compressed")  # collections of summaries that MemPalace wrote
 
 
-def recognise(source: Source) -> float:
-    """Return the confidence, from 0 to 1, that the source has this format."""
-    for name in parts(source):
-        if "embedding_metadata" not in tables(source.local(name)):
-            continue
-        try:
-            with reading(source.local(name)) as connection:
-                names = [as_text(row["name"]) for row in rows(connection, "chroma_collections")]
-        except InvalidInput:
-            continue
-        return 0.95 if any(_OURS in one for one in names) else 0.4
-    return 0.0
-
-
-def parts(source: Source) -> tuple[str, ...]:
-    """Return the database."""
-    if source.kind == "zip":
-        return ()
-    return source.ending(".sqlite3") if source.kind == "file" else source.ending(_DATABASE)
+def recognise(source: Source, part: str) -> float:
+    """Return the confidence, from 0 to 1, that the file has this format."""
+    if source.kind == "zip" or "embedding_metadata" not in tables(source.local(part)):
+        return 0.0
+    try:
+        with reading(source.local(part)) as connection:
+            names = [as_text(row["name"]) for row in rows(connection, "chroma_collections")]
+    except InvalidInput:
+        return 0.0
+    return 0.95 if any(_OURS in one for one in names) else 0.4
 
 
 def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
@@ -59,12 +50,13 @@ def _item(members: list[dict[str, Any]], part: str) -> Item:
         return skipped("a summary of drawers, not a drawer", where, expected=True)
     file = last_folder(about.get("source_file"))
     dates = ("date", "event_date", "timestamp", "filed_at")
+    stored = f"{members[0]['created_at']}Z"  # Chroma writes it in UTC
     return item(
         as_text(about.get(_TEXT)),
         key=f"{NAME}:{drawer}",
         where=where,
         source={"format": NAME, "drawer": drawer, "file": file, "chunk": about.get("chunk_index")},
-        at=next((about[name] for name in dates if about.get(name)), members[0]["created_at"]),
+        at=next((about[name] for name in dates if about.get(name)), stored),
         session=file,
         speaker=as_text(about.get("speaker")) or as_text(about.get("added_by")) or None,
         role="note",

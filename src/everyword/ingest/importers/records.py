@@ -22,6 +22,7 @@ Position = Mapping[str, Json]
 _SAMPLE_CHARS = 160  # of a skipped entry, for the report: one line
 _NAME_CHARS = 200  # of a session, speaker or wing; a longer one is cut and gets a digest
 _LABEL_CHARS = 1000  # of a title or file name beside the text
+_TITLE_CHARS, _ID_CHARS = 80, 6  # of the title and the id in a session's name
 _MAX_LABELS = 100  # files, tags or headings of one event
 _DIGEST_CHARS = 16  # 64 bits, enough within one file
 _EARLIEST_EPOCH, _LATEST_EPOCH = 1e8, 1e14  # 1973, so that "20240501" is not one, to 5138 in milliseconds
@@ -49,7 +50,6 @@ class Skipped:
     where: str
     sample: str = ""
     expected: bool = False  # known to hold no text; False: the entry was not understood
-    refused: bool = False  # never imported, so a strict import continues without it
     position: Position = field(default_factory=dict[str, Json])
 
 
@@ -61,7 +61,7 @@ AN_EDIT = "a record of an edit (identity, correction and the like), which is nev
 
 def an_edit(where: str, position: Position | None = None) -> Skipped:
     """Report a skipped record of an edit."""
-    return Skipped(reason=AN_EDIT, where=where, refused=True, position=position or {})
+    return Skipped(reason=AN_EDIT, where=where, position=position or {})
 
 
 def item(
@@ -135,7 +135,10 @@ def placed(items: Iterable[Item], *, before: Position, after: Position) -> Itera
 
 
 def as_moment(value: Json) -> str | None:
-    """Read a time in ISO 8601, or in seconds or milliseconds since 1970; None if it is invalid."""
+    """Write a time in ISO 8601, from that or from seconds or milliseconds since 1970; None if it is invalid.
+
+    A time without a zone stays without one: the import knows the zone.
+    """
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:
@@ -151,7 +154,9 @@ def as_moment(value: Json) -> str | None:
 
 def _as_iso(value: str | float) -> str | None:
     try:
-        return as_datetime(value).isoformat()
+        moment = as_datetime(value)
+        named = not isinstance(value, str) or datetime.fromisoformat(value.strip()).tzinfo
+        return (moment if named else moment.replace(tzinfo=None)).isoformat()
     except InvalidTime:
         return None
 
@@ -164,6 +169,12 @@ def as_name(value: Json) -> str | None:
     if len(name) > _NAME_CHARS:
         name = f"{name[:_NAME_CHARS]}~{digest(name)}"
     return name or None
+
+
+def titled(title: Json, id: str) -> str:
+    """Name a session by its title; the end of its id tells it from others of the same title."""
+    words = " ".join(as_text(title).split())
+    return f"{words[:_TITLE_CHARS]} ({id[-_ID_CHARS:]})" if words and id else words or id
 
 
 def digest(*parts: str | int | None) -> str:

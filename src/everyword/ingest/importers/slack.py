@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import PurePosixPath
 
 from everyword.ingest.importers.records import (
@@ -27,6 +28,7 @@ from everyword.types.events import Json
 
 NAME = "slack"
 GROWS = False
+SUFFIXES = (".json",)
 
 _DAY = re.compile(r"(?:.*/)?[^/]+/\d{4}-\d{2}-\d{2}\.json")
 _LISTS = ("channels.json", "groups.json", "dms.json", "mpims.json")
@@ -39,18 +41,10 @@ _WITHOUT_TEXT = re.compile(
 )
 
 
-def recognise(source: Source) -> float:
-    """Return the confidence, from 0 to 1, that the source has this format."""
-    days = parts(source)
-    if source.kind == "file" or not days:
-        return 0.0
-    beside = {PurePosixPath(name).name for name in source.names}
-    return 0.95 if beside & {"users.json", *_LISTS} else 0.5
-
-
-def parts(source: Source) -> tuple[str, ...]:
-    """List the days of all channels."""
-    return tuple(name for name in source.names if _DAY.fullmatch(name))
+def recognise(source: Source, part: str) -> float:
+    """Recognise one day of a channel."""
+    head = source.head(part)
+    return 0.95 if _DAY.fullmatch(part) and b'"type"' in head and b'"ts"' in head else 0.0
 
 
 def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
@@ -59,7 +53,7 @@ def read(source: Source, part: str, *, after: Position | None = None) -> Iterato
         source.notes.update(people=_people(source), channels=_channels(source))
     people: dict[str, str] = source.notes["people"]
     folder = PurePosixPath(part).parent.name
-    channel: str = source.notes["channels"].get(folder, folder)
+    channel: str = source.notes["channels"].get(PurePosixPath(part).parent, folder)
 
     def items_of(value: Json, number: int) -> Iterator[Item]:
         yield _message(as_dict(value), folder, channel, people, f"{part}, message {number + 1}")
@@ -70,7 +64,7 @@ def read(source: Source, part: str, *, after: Position | None = None) -> Iterato
 def _people(source: Source) -> dict[str, str]:
     """Map user ids to display names."""
     people: dict[str, str] = {}
-    for user in _read_list(source, "users.json"):
+    for _, user in _read_lists(source, "users.json"):
         profile = as_dict(user.get("profile"))
         names = (profile.get("real_name"), user.get("real_name"), profile.get("display_name"), user.get("name"))
         name = next((text for text in map(as_text, names) if text), "")
@@ -79,21 +73,21 @@ def _people(source: Source) -> dict[str, str]:
     return people
 
 
-def _channels(source: Source) -> dict[str, str]:
+def _channels(source: Source) -> dict[PurePosixPath, str]:
     """Map channel folders to channel ids, which survive renaming."""
-    found = [channel for name in _LISTS for channel in _read_list(source, name)]
-    return {as_text(channel.get("name")): as_text(channel.get("id")) for channel in found if channel.get("name")}
+    return {
+        folder / as_text(channel.get("name")): as_text(channel.get("id"))
+        for folder, channel in _read_lists(source, *_LISTS)
+    }
 
 
-def _read_list(source: Source, wanted: str) -> list[dict[str, Json]]:
-    for name in source.names:
-        if PurePosixPath(name).name == wanted:
-            with source.open(name) as file:
-                try:
-                    return [as_dict(one) for one in as_list(JsonStream(file).value())]
-                except (ValueError, RecursionError):
-                    return []
-    return []
+def _read_lists(source: Source, *wanted: str) -> Iterator[tuple[PurePosixPath, dict[str, Json]]]:
+    """Read the entries of lists, each with the folder of its export: a folder may hold several exports."""
+    for path in map(PurePosixPath, source.names):
+        if path.name in wanted:
+            with source.open(str(path)) as file, suppress(ValueError, RecursionError):
+                for one in as_list(JsonStream(file).value()):
+                    yield path.parent, as_dict(one)
 
 
 def _message(message: dict[str, Json], folder: str, channel: str, people: dict[str, str], where: str) -> Item:

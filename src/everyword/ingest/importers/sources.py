@@ -10,11 +10,11 @@ import re
 import stat
 import zipfile
 import zlib
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any, Literal, cast
 from unicodedata import category
 
@@ -38,7 +38,9 @@ _CONTROL_CATEGORIES = ("Cc", "Cs", "Zl", "Zp")  # control characters, surrogates
 _BIDI_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")  # they can make a name look like another
 _BADLY_NAMED = "a file whose name has control characters"
 _UNREADABLE_FOLDER = "a folder that can't be read"
+_LEADS_OUT = "a link that leads out of the folder"
 _ZIP_MAGIC = b"PK\x03\x04"
+_PACKED_DOCUMENTS = (".docx", ".docm", ".dotx")  # a zip, and still one document
 _UTF16_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -85,6 +87,8 @@ class Source:
 
     def head(self, name: str) -> bytes:
         """Read the beginning of a file; empty if it can't be read."""
+        if name in self.notes.get("heads", ()):
+            return self.notes["heads"][name]
         try:
             with self.open(name) as file:
                 return file.read(HEAD_BYTES)
@@ -133,16 +137,6 @@ class Source:
             done += len(content)
         return made
 
-    def share(self, names: tuple[str, ...]) -> float:
-        """The share of these files among all: one chat in a folder of code does not make it an export of chats."""
-        return len(names) / len(self.names) if self.names else 0.0
-
-    def confidence(self, names: tuple[str, ...], matches: Callable[[bytes], bool]) -> float:
-        """Estimate how surely files have a format, by the heads of the first five and their share among all files."""
-        heads = [self.head(name) for name in names[:5]]
-        seen = sum(map(matches, heads))
-        return min(0.95, 0.5 + self.share(names)) * seen / len(heads) if seen else 0.0
-
     def close(self) -> None:
         """Close the zip, if it is open."""
         archive = self.notes.pop("archive", None)
@@ -171,8 +165,13 @@ class Source:
         return self.notes["archive"]
 
     def ending(self, *suffixes: str) -> tuple[str, ...]:
-        """List the files with one of these suffixes."""
-        return tuple(name for name in self.names if name.lower().endswith(suffixes))
+        """List the files with one of these suffixes; "" stands for none."""
+        return tuple(name for name in self.names if suffix(name) in suffixes)
+
+
+def suffix(name: str) -> str:
+    """The suffix of a file's name, in small letters."""
+    return PurePosixPath(name).suffix.lower()
 
 
 def open_source(path: Path) -> Source:
@@ -183,18 +182,17 @@ def open_source(path: Path) -> Source:
         if not _can_be_read(path):
             raise BadLocation(f"{path} is not a file or folder.", fix="Write the data to a file and import that.")
         with opened(path) as file:
-            is_zip = file.read(4) == _ZIP_MAGIC
+            is_zip = file.read(4) == _ZIP_MAGIC and suffix(path.name) not in _PACKED_DOCUMENTS
     except (OSError, ValueError) as error:
         raise BadLocation(f"{path} can't be read ({error}).", fix="Check the path.") from error
     if is_zip:
-        return _source(path, "zip", _files_in_zip(path))
+        return _source(path, "zip", _files_in_zip(path), {})
     return Source(path=path, kind="file", names=(path.name,))
 
 
-def _source(path: Path, kind: Literal["folder", "zip"], found: set[str], closed: int = 0) -> Source:
+def _source(path: Path, kind: Literal["folder", "zip"], found: set[str], left_out: Mapping[str, int]) -> Source:
     names = tuple(sorted(name for name in found if is_plain(name)))
-    left_out = {_BADLY_NAMED: len(found) - len(names), _UNREADABLE_FOLDER: closed}
-    return Source(path=path, kind=kind, names=names, left_out=left_out)
+    return Source(path=path, kind=kind, names=names, left_out={**left_out, _BADLY_NAMED: len(found) - len(names)})
 
 
 def is_plain(name: str) -> bool:
@@ -204,27 +202,28 @@ def is_plain(name: str) -> bool:
     return not _BIDI_CONTROLS.search(name) and not any(category(char) in _CONTROL_CATEGORIES for char in name)
 
 
-def _files_under(root: Path) -> tuple[set[str], int]:
-    """List files without hidden ones, links that lead out of the folder, and memories that are open in this process.
-
-    Also returns how many folders could not be read.
-    """
+def _files_under(root: Path) -> tuple[set[str], dict[str, int]]:
+    """List files without hidden ones and memories that are open in this process; count what else is left out."""
     resolved = root.resolve()
     found: list[str] = []
     closed: list[OSError] = []
+    leading_out = 0
     for folder, folders, files in os.walk(root, onerror=closed.append):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
+        leading_out += sum(_leads_out(Path(folder, name), resolved) for name in folders)
         for name in files:
             path = Path(folder, name)
             if name.startswith(".") or not _can_be_read(path) or is_held(path):
                 continue
-            if not _leads_out(path, resolved):
+            if _leads_out(path, resolved):
+                leading_out += 1
+            else:
                 found.append(path.relative_to(root).as_posix())
         if len(found) > _MAX_FILES:
             raise InvalidInput(f"{root} holds more than {_MAX_FILES:,} files; name the folder of the export itself.")
     if closed and not found:
         raise closed[0]
-    return set(found), len(closed)
+    return set(found), {_UNREADABLE_FOLDER: len(closed), _LEADS_OUT: leading_out}
 
 
 def _can_be_read(path: Path) -> bool:

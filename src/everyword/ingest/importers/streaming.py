@@ -5,15 +5,17 @@ from __future__ import annotations
 import codecs
 import json
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import IO, Any, cast
 
-from everyword.ingest.importers.records import Item, Position, Skipped, placed, skipped
+from everyword.ingest.importers.records import Item, Position, Skipped, as_dict, placed, skipped
 from everyword.ingest.importers.sources import Source
 from everyword.types.events import Json
 
 MAX_RECORD_BYTES = 64 * 1024 * 1024  # of one line, message or conversation; longer ones are skipped
 _CHUNK_BYTES = 256 * 1024
+_FIRST_LINES = 20  # a format shows in a few lines
 _NEAR_END = 16  # characters: a literal, number or escape that the end of a chunk cuts is no longer
 
 
@@ -100,6 +102,13 @@ def each_json_line(
             items = items_of(cast("dict[str, Json]", record), line)
             # An unfinished line is read again the next time: starting inside it would miscount all later lines.
             yield from placed(items, before=line.before, after=line.position if line.finished else line.before)
+
+
+def first_records(source: Source, part: str) -> Iterator[dict[str, Json]]:
+    """Read the objects among the first lines, for recognising a format; a bad line does not hide the others."""
+    for row in source.head(part).removeprefix(codecs.BOM_UTF8).splitlines()[:_FIRST_LINES]:
+        with suppress(ValueError, RecursionError):
+            yield as_dict(json.loads(row))
 
 
 class JsonStream:

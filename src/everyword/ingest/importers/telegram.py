@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import PurePosixPath
 
 from everyword.ingest.importers.records import (
     Item,
@@ -21,26 +20,17 @@ from everyword.types.events import Json
 
 NAME = "telegram"
 GROWS = False
+SUFFIXES = (".json",)
 
 _CHAT_LISTS = ("chats", "left_chats")
 
 
-def recognise(source: Source) -> float:
-    """Return the confidence, from 0 to 1, that the source has this format."""
-    for name in parts(source):
-        head = source.head(name)
-        if b'"date_unixtime"' in head or (b'"messages"' in head and b'"from_id"' in head):
-            return 0.95
-        if b'"personal_information"' in head and (b'"chats"' in head or b'"contacts"' in head):
-            return 0.9
-    return 0.0
-
-
-def parts(source: Source) -> tuple[str, ...]:
-    """List the files; a split export has several."""
-    if source.kind == "file":
-        return source.ending(".json")
-    return tuple(name for name in source.names if PurePosixPath(name).name == "result.json")
+def recognise(source: Source, part: str) -> float:
+    """Return the confidence, from 0 to 1, that the file has this format."""
+    head = source.head(part)
+    if b'"date_unixtime"' in head or (b'"messages"' in head and b'"from_id"' in head):
+        return 0.95
+    return 0.9 if b'"personal_information"' in head and (b'"chats"' in head or b'"contacts"' in head) else 0.0
 
 
 def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:

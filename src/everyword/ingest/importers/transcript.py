@@ -14,8 +14,7 @@ from everyword.ingest.importers.streaming import Line, lines
 
 NAME = "transcript"
 GROWS = False  # new lines may continue the last turn
-
-_SUFFIXES = (".txt", ".md", ".log", ".transcript")
+SUFFIXES = (".txt", ".md", ".log", ".transcript")
 _CLOCK = r"\d{1,2}:\d{2}(?::\d{2})?"
 _TURN = re.compile(
     rf"\s{{0,8}}(?:[\[(]?(?P<before>\d{{4}}-\d{{2}}-\d{{2}}(?:[T ]{_CLOCK}Z?)?|{_CLOCK})[\])]?[ \t-]{{1,3}})?"
@@ -28,22 +27,14 @@ _MIN_TURNS = 2  # of a speaker, unless the file is short
 _SHORT = 8  # turns: in such a short file, one turn is enough
 
 
-def recognise(source: Source) -> float:
+def recognise(source: Source, part: str) -> float:
     """Return the confidence: most lines are turns, of the same few people."""
-    best = 0.0
-    for name in parts(source)[:3]:
-        rows = [row for row in source.head(name).decode("utf-8", "replace").splitlines() if row.strip()]
-        turns = [turn for row in rows if (turn := _turn(row))]
-        speakers = Counter(turn["speaker"] for turn in turns)
-        if len(turns) < _MIN_TURNS or len(speakers) > max(2, len(turns) // 2):
-            continue
-        best = max(best, 0.7 * len(turns) / len(rows))
-    return best * source.share(parts(source))
-
-
-def parts(source: Source) -> tuple[str, ...]:
-    """List the transcripts."""
-    return source.ending(*_SUFFIXES)
+    rows = [row for row in source.head(part).decode("utf-8", "replace").splitlines() if row.strip()]
+    turns = [turn for row in rows if (turn := _turn(row))]
+    speakers = {turn["speaker"] for turn in turns}
+    if len(turns) < _MIN_TURNS or len(speakers) > max(2, len(turns) // 2):
+        return 0.0
+    return 0.7 * len(turns) / len(rows)
 
 
 def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:

@@ -20,6 +20,7 @@ from everyword.ingest.importers.streaming import Line, lines
 
 NAME = "whatsapp"
 GROWS = False
+SUFFIXES = (".txt",)
 
 _SPACE = "[ \u00a0\u202f]"
 _MARKS = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\ufeff"
@@ -46,20 +47,12 @@ class _Message:
     more: list[str] = field(default_factory=list[str])
 
 
-def recognise(source: Source) -> float:
-    """Return the confidence, from 0 to 1, that the source has this format."""
-    best = 0.0
-    for name in parts(source)[:3]:
-        rows = [row for row in source.head(name).decode("utf-8", "replace").splitlines() if row.strip()]
-        headed = [row for row in rows if _HEADER.match(row)]
-        if headed and _HEADER.match(rows[0]):
-            best = max(best, 0.9 if len(headed) > 1 or len(rows) == 1 else 0.6)
-    return best * min(1.0, 0.5 + source.share(parts(source)))
-
-
-def parts(source: Source) -> tuple[str, ...]:
-    """List the chats."""
-    return source.ending(".txt")
+def recognise(source: Source, part: str) -> float:
+    """Return the confidence, from 0 to 1, that the file has this format."""
+    rows = [row for row in source.head(part).decode("utf-8", "replace").splitlines() if row.strip()]
+    if not rows or not _HEADER.match(rows[0]):
+        return 0.0
+    return 0.9 if len(rows) == 1 or any(_HEADER.match(row) for row in rows[1:]) else 0.6
 
 
 def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:

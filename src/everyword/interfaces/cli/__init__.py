@@ -77,6 +77,10 @@ def _run_program(name: str, arguments: list[str], terminal: Terminal) -> int:
         from everyword.interfaces.hooks import main as hook
 
         return hook(arguments)
+    if name == "sync":
+        from everyword.interfaces.cli.sync import main as sync
+
+        return sync(arguments, terminal)
     if name in ("migrate", "worker"):
         from everyword.interfaces.cli import programs
 

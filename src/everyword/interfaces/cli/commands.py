@@ -8,30 +8,35 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from everyword.engine.encoding import EverywordNotice
-from everyword.errors import EverywordError, InvalidInput
+from everyword.errors import EverywordError, InvalidInput, InvalidTime
 from everyword.interfaces.cli import results
 from everyword.interfaces.cli.location import default_path
 from everyword.interfaces.cli.page import Page
 from everyword.interfaces.cli.parser import DOCTOR, WATCH, Request, UsageError
 from everyword.interfaces.cli.terminal import Terminal, progress
 from everyword.interfaces.operations import BY_NAME, Operation
+from everyword.interfaces.operations.parameters import TIME
 from everyword.memory import Memory
 from everyword.types.events import Imported
 from everyword.types.serialization import to_json
+from everyword.types.times import Zone, in_zone, shown_in, utc_now, zone_of
 
 _FORGET_PREVIEW = 5  # events: enough to notice a mistake
+_TIMES = "Write it as 2026-04-02, 2026-04-02T10:00+01:00, yesterday, last Monday or 3 days ago."
 _SIGNAL_CHECK_S = 1.0  # how soon a signal is noticed on systems where it does not end a wait
 
 
 def run(request: Request, terminal: Terminal) -> int:
     """Run the command; return the exit code."""
     operation = request.operation
+    results.show_times_in(zone_of(request.tz))
     if request.verb == WATCH:
         with _notices_as_notes(terminal), _open_memory(request) as memory:
             return _watch(memory, request, terminal)
@@ -40,7 +45,7 @@ def run(request: Request, terminal: Terminal) -> int:
         from everyword.interfaces.cli.doctor import doctor
 
         return doctor(request, request.memory or default_path(), terminal)
-    arguments = _with_standard_input(request, operation)
+    arguments = _with_times(request, operation, _with_standard_input(request, operation))
     _check_forget_is_confirmed(request, terminal)
     _note_unused_scope(request, operation, terminal)
     with _notices_as_notes(terminal), _open_memory(request, operation) as memory:
@@ -97,6 +102,29 @@ def _with_standard_input(request: Request, operation: Operation) -> dict[str, An
         if parameter.from_stdin and arguments.get(parameter.name, "-") == "-":
             arguments[parameter.name] = _read_standard_input(parameter.name)
     return arguments
+
+
+def _with_times(request: Request, operation: Operation, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Read times in the user's zone, in words too."""
+    zone = zone_of(request.tz)
+    if operation.parameter("tz") is not None:
+        arguments["tz"] = request.tz
+    for parameter in operation.parameters:
+        if parameter.kind is TIME and parameter.name in arguments:
+            arguments[parameter.name] = _time(arguments[parameter.name], parameter.name, zone)
+    return arguments
+
+
+def _time(text: str, name: str, zone: Zone) -> datetime:
+    """Read a time as written, or in words: yesterday, last Monday, 3 days ago; of a span, its start."""
+    with suppress(ValueError):
+        return in_zone(datetime.fromisoformat(text.strip()), zone)
+    from everyword.text.dates import find_dates  # compiles patterns
+
+    found = find_dates(text, shown_in(utc_now(), zone), past=None if name == "until" else True)
+    if len(found) != 1 or found[0].text.strip() != text.strip() or found[0].repeats:
+        raise InvalidTime(f"{name}: {text[:80]!r} is not a time.", fix=_TIMES)
+    return shown_in(found[0].start, zone)
 
 
 def _read_standard_input(name: str) -> str:

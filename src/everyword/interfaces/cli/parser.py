@@ -14,6 +14,7 @@ from everyword import __version__
 from everyword.errors import InvalidInput
 from everyword.interfaces.operations import BY_NAME, OPERATIONS, Operation, Parameter
 from everyword.interfaces.operations.parameters import FLAG, INTEGER, TEXTS, Kind
+from everyword.types.times import LOCAL
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -28,10 +29,11 @@ PROGRAMS = {
     "webhooks": "send changes of a memory to other programs",
     "hook": "let a coding assistant save and recall by itself: install, status, uninstall",
     "worker": "do waiting work on a server, beside any number of other workers",
+    "sync": "keep a folder of Markdown notes and a memory in step",
     "migrate": "copy a whole memory, such as from a file to PostgreSQL or back",
 }
 _WITH_VERBS = ("keys", "webhooks", "hook")  # programs that have verbs of their own
-_WITH_VALUE = ("--memory", "--space", "--wing", "--embedder", "--llm", "--reranker")  # may come before the verb
+_WITH_VALUE = ("--memory", "--space", "--wing", "--embedder", "--llm", "--reranker", "--tz")  # may come before the verb
 _FLAGS = ("--json",)
 _WATCH_SUMMARY = "print new events, concepts, intents and jobs from any process as they arrive"
 _WATCH_OPTIONS = {"every": "seconds between checks (default: 1)", "count": "stop after this many (default: never)"}
@@ -75,6 +77,7 @@ class Request:
     embedder: str | None
     llm: str | None = None
     reranker: str | None = None
+    tz: str = LOCAL
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])  # for the operation's method
     extras: frozenset[str] = frozenset()
 
@@ -102,6 +105,7 @@ def read(arguments: Sequence[str]) -> Request:
         embedder=parsed.get("embedder") or os.environ.get("EVERYWORD_EMBEDDER") or None,
         llm=parsed.get("llm") or os.environ.get("EVERYWORD_LLM") or None,
         reranker=parsed.get("reranker") or os.environ.get("EVERYWORD_RERANKER") or None,
+        tz=parsed.get("tz", LOCAL),
         arguments={name: parsed[name] for name in names if name in parsed},
         extras=frozenset(name for name, _ in _EXTRAS.get(verb, ()) if parsed.get(name)),
     )
@@ -139,8 +143,8 @@ def build() -> argparse.ArgumentParser:
             allow_abbrev=False,
         )
         for parameter in operation.parameters:
-            # --wing is an option of every verb.
-            if parameter.name != "wing" and not parameter.fills:
+            # --wing and --tz are options of every verb.
+            if parameter.name not in ("wing", "tz") and not parameter.fills:
                 _add_parameter(verb, parameter)
         for name, text in _EXTRAS.get(operation.name, ()):
             verb.add_argument(f"--{name}", action="store_true", default=argparse.SUPPRESS, help=text)
@@ -201,6 +205,12 @@ def _add_global_options(parser: argparse.ArgumentParser | argparse._ArgumentGrou
     )
     parser.add_argument(
         "--reranker", metavar="NAME", default=unset, help="a reranker for recall (default: EVERYWORD_RERANKER)"
+    )
+    parser.add_argument(
+        "--tz",
+        metavar="ZONE",
+        default=unset,
+        help="the time zone of times, given and shown, such as Europe/Lisbon or +02:00 (default: this machine's)",
     )
     parser.add_argument("--json", action="store_true", default=unset, help="print one JSON document instead of text")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
@@ -31,7 +31,7 @@ from everyword.types.graph import Entity, EntityEdit, Fact
 from everyword.types.intents import LIVE, Identity, Intent, Palace, PalaceWing, Room, Tier, WakeUp, Window
 from everyword.types.records import Record
 from everyword.types.statements import BY_HAND, History, Statement, Status
-from everyword.types.times import day_in_words, utc_now
+from everyword.types.times import Zone, day_in_words, shown_in, utc_now
 
 _MOST_SHOWN = 700  # characters of one text on a terminal; `show` prints all
 _BEFORE_MATCH = 200  # characters of these that may precede the match
@@ -43,6 +43,8 @@ _DOUBTFUL = 0.5  # confidence below which a person is warned
 _LONGEST_DRAWER = 100  # characters of an event in the palace
 _MOST_QUOTES = 2  # of one fact; --json has all
 _MOST_ALIASES = 6
+
+_zone: Zone = UTC  # set once for each command
 
 Row = dict[Column, Piece]  # the cells of a table row by column
 
@@ -120,8 +122,8 @@ def event(page: Page, shown: Event) -> None:
         ("speaker", None if shown.speaker is None else Styled(shown.speaker, "name")),
         ("role", shown.role),
         ("source", shown.source),
-        ("at", shown.at.isoformat(" ")),
-        ("recorded", shown.recorded_at.isoformat(" ")),
+        ("at", shown_in(shown.at, _zone).isoformat(" ")),
+        ("recorded", shown_in(shown.recorded_at, _zone).isoformat(" ")),
         ("meta", json.dumps(shown.meta, ensure_ascii=False) if shown.meta else None),
     ]
     page.fields([(name, value) for name, value in fields if value is not None])
@@ -266,7 +268,7 @@ def _record_heading(record: Record) -> list[Piece]:
     return [
         Styled(record.kind.value, "name"),
         Styled(f"by {record.by}", "strong"),
-        Styled(f"{record.at:%Y-%m-%d %H:%M}", "number"),
+        Styled(_when(record.at), "number"),
         Styled(record.id, "dim"),
     ]
 
@@ -626,8 +628,14 @@ def _snippet(text: str) -> str:
     return shortened(line, _SNIPPET)
 
 
+def show_times_in(zone: Zone) -> None:
+    """Set the zone in which times are shown."""
+    global _zone
+    _zone = zone
+
+
 def _when(moment: datetime) -> str:
-    return moment.isoformat(" ", "minutes").removesuffix("+00:00")
+    return shown_in(moment, _zone).isoformat(" ", "minutes")
 
 
 def count_of(count: int, thing: str) -> str:

@@ -63,7 +63,7 @@ IMPORT = Transfer(
         SPACE,
         WING,
         _NAME,
-        *(one for one in BY_NAME["import"].parameters if one.name in ("format", "redact")),
+        *(one for one in BY_NAME["import"].parameters if one.name in ("format", "redact", "tz")),
     ),
     media_type="application/octet-stream",
     gives=Imported,
@@ -105,7 +105,7 @@ async def _import(service: Service, request: Request) -> Response:
         with path.open("wb") as file:
             async for chunk in limited(request, service.settings.max_import_bytes):
                 file.write(chunk)
-        options = {name: query[name] for name in ("format", "redact") if name in query}
+        options = {name: query[name] for name in ("format", "redact", "tz") if name in query}
         done = await service.run(
             "slow", lambda: _imported(handle, path, options), caller=caller, space=query.get("space")
         )

@@ -151,16 +151,23 @@ OPERATIONS = (
     ),
     Operation(
         "import",
-        "remember files, folders and zips: chats, mail, notes, transcripts, another memory",
+        "remember files, folders and zips: chats, mail, notes, documents, tables, another memory",
         method="import_events",
-        details="Reads Claude Code, Claude.ai, ChatGPT, Codex, Gemini CLI, Slack, Telegram, WhatsApp, mbox, Markdown "
-        "folders, transcripts, git logs, mem0 and MemPalace stores, other memories' files, and files that `everyword "
-        "export` writes. A second run reads only what is new: it skips unchanged files and continues in grown "
+        details="Reads Claude Code, Claude.ai, ChatGPT, Codex, Gemini CLI, Slack, Telegram, WhatsApp, mbox, chat "
+        "messages in JSON, Markdown, text, PDF and Word files, CSV, transcripts, git logs, mem0, MemPalace and MCP "
+        "memory stores, other memories' files, and files that `everyword export` writes. Each file of a folder is "
+        "read by its own format. A second run reads only what is new: it skips unchanged files and continues in grown "
         "files. Known events stay as they are.",
         parameters=(
             Parameter("path", PATH, "a file, folder or zip", required=True, positional=True, several=True),
             Parameter("format", TEXT, "the format, where it can't be detected"),
             _REDACT,
+            Parameter(
+                "tz",
+                TEXT,
+                "the time zone of times that name none, such as Europe/Lisbon, +02:00 or local",
+                default="UTC",
+            ),
             Parameter("wait", FLAG, "encode each batch before reading the next", default=False),
             Parameter(
                 "again",

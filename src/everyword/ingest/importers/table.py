@@ -1,0 +1,137 @@
+"""Tables with named columns: CSV, TSV, and JSON or JSONL with an object a row.
+
+Columns of known names become the fields of an event, the others go to its meta. Without a column of text, the whole row
+is the text.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import datetime
+from pathlib import PurePosixPath
+
+from everyword.errors import InvalidInput
+from everyword.ingest.importers.records import Item, Position, as_dict, as_name, digest, item, skipped
+from everyword.ingest.importers.sources import Source, suffix
+from everyword.ingest.importers.streaming import MAX_RECORD_BYTES, each_json_line, each_json_value, first_records, lines
+from everyword.types.events import Json
+
+NAME = "table"
+GROWS = False  # the last row may be continued
+SUFFIXES = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".json")
+
+_COLUMNS = {
+    "text": ("text", "content", "message", "body", "note", "memory", "fact", "quote", "comment"),
+    "speaker": ("speaker", "author", "sender", "from", "user", "username", "who", "user_id"),
+    "at": ("at", "timestamp", "time", "date", "datetime", "created_at", "created", "sent_at", "when"),
+    "session": ("session", "conversation", "thread", "channel", "chat", "session_id", "conversation_id", "thread_id"),
+    "role": ("role",),
+    "wing": ("wing", "project"),
+}
+ItemsOf = Callable[[Json, str], Iterator[Item]]
+
+_DELIMITERS = "\t;,|"
+_MAX_COLUMNS = 1_000  # more is not a table that people wrote
+_MAX_META_CHARS = 1_000  # of one column beside the text
+
+
+def recognise(source: Source, part: str) -> float:
+    """Return the confidence, from 0 to 1, that the file has this format."""
+    if suffix(part) in (".csv", ".tsv", ".tab"):
+        return 0.6 if b"\x00" not in source.head(part) else 0.0
+    if suffix(part) == ".json":
+        return 0.0  # only where the user says so: any program's settings are JSON
+    return 0.55 if any(isinstance(row.get(_field(row, "text")), str) for row in first_records(source, part)) else 0.0
+
+
+def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
+    """Read row by row; the whole file is read even when resuming, since keys count repeated rows."""
+    path = PurePosixPath(part).with_suffix("").as_posix()
+    modified = source.modified(part)
+    seen: Counter[str] = Counter()
+
+    def items_of(row: Json, where: str) -> Iterator[Item]:
+        yield _item(as_dict(row), where, path, seen, modified)
+
+    if suffix(part) == ".json":
+        items = each_json_value(source, part, None, lambda row, number: items_of(row, f"{part}, entry {number + 1}"))
+    elif suffix(part) in (".jsonl", ".ndjson"):
+        items = each_json_line(source, part, None, lambda row, line: items_of(row, f"{part}, line {line.number}"))
+    else:
+        items = _rows(source, part, items_of)
+    done = int((after or {}).get("row", 0))
+    for number, one in enumerate(items, 1):
+        if number > done:
+            yield replace(one, position={"row": number})
+
+
+def _rows(source: Source, part: str, items_of: ItemsOf) -> Iterator[Item]:
+    csv.field_size_limit(MAX_RECORD_BYTES)
+    with source.open(part) as file:
+        first = next((line for line in lines(file) if line.content.strip()), None)
+        delimiter = max(_DELIMITERS, key=first.text.count) if first else ","
+        if first is not None and (first.too_long or first.text.count(delimiter) >= _MAX_COLUMNS):
+            raise InvalidInput(f"{part} has more than {_MAX_COLUMNS:,} columns.")
+        names: list[str] | None = None
+        too_long: list[int] = []
+
+        def rows_of_text() -> Iterator[str]:
+            for line in lines(file):
+                if line.too_long:
+                    too_long.append(line.number)
+                yield "\n" if line.too_long else line.text + "\n"
+
+        rows = csv.reader(rows_of_text(), delimiter=delimiter)
+        while True:
+            where = f"{part}, line {rows.line_num + 1}"
+            for number in too_long:
+                yield skipped("a line of more than 64 MiB", f"{part}, line {number}")
+            too_long.clear()
+            try:
+                row = next(rows, None)
+            except csv.Error as error:
+                yield skipped(f"not a row ({error})", where)
+                continue
+            if row is None:
+                return
+            if not any(cell.strip() for cell in row):
+                continue
+            if names is None:
+                names = [name.strip() or f"column {number}" for number, name in enumerate(row, 1)]
+            elif len(row) > len(names):
+                yield skipped("more cells than columns", where, delimiter.join(row[: _MAX_COLUMNS]))
+            else:
+                yield from items_of(dict(zip(names, row, strict=False)), where)
+
+
+def _item(row: dict[str, Json], where: str, path: str, seen: Counter[str], modified: datetime | None) -> Item:
+    fields = {name: row.pop(column, None) for name in _COLUMNS if (column := _field(row, name))}
+    text = fields.pop("text", None)
+    rest = {name: value for name, value in row.items() if value not in (None, "", [], {})}
+    if not isinstance(text, str) or not text.strip():
+        text, rest = "\n".join(f"{name}: {value}" for name, value in rest.items()), {}
+    name = digest(text, *(str(value) for value in fields.values()), *(str(value) for value in rest.values()))
+    seen[name] += 1
+    at = fields.pop("at", None)
+    return item(
+        text,
+        key=f"{NAME}:{path}:{name}" + (f":{seen[name]}" if seen[name] > 1 else ""),
+        where=where,
+        source={"format": NAME, "file": path},
+        at=at.strip().replace("/", "-") if isinstance(at, str) else at,
+        otherwise_at=modified,
+        session=as_name(fields.get("session")) or path,
+        speaker=as_name(fields.get("speaker")),
+        role=as_name(fields.get("role")) or (None if fields.get("speaker") else "note"),
+        wing=as_name(fields.get("wing")),
+        meta={name[:100]: str(value)[:_MAX_META_CHARS] for name, value in list(rest.items())[:100]},
+    )
+
+
+def _field(row: dict[str, Json], field: str) -> str:
+    """Find the column of a field, however it is capitalised."""
+    named = {column.strip().lower().replace(" ", "_"): column for column in row}
+    return next((named[one] for one in _COLUMNS[field] if one in named), "")
