@@ -23,8 +23,8 @@ ROUNDS = 5
 GOAL_MS = 1_000
 # What a view shows when it is there; where the memory holds nothing of the kind, it says so (.empty).
 SHOWS = {
-    "recall": ".chip",
-    "recall/What was decided about the radar vendor?": ".hit .said",
+    "know": ".chip",
+    "know?q=What+was+decided+about+the+radar+vendor%3F": ".verdict",
     "timeline": "svg.time .saids",
     "graph": ".graph canvas",
     "palace": ".walk .door",
@@ -68,7 +68,7 @@ def page(folder: Path, *, events: int, filled: str | None = None) -> dict[str, t
         browser = started.chromium.launch(executable_path=chromium, args=options)
         for view, shown in SHOWS.items():
             taken = sorted(_opened(browser, f"{address}/#/{view}", shown) for _ in range(ROUNDS + 1))[:ROUNDS]
-            results[view.split("/")[0] if "/" not in view else "recall, asked"] = (taken[len(taken) // 2], taken[-1])
+            results["an answer" if "?" in view else view] = (taken[len(taken) // 2], taken[-1])
         browser.close()
     table(
         f"The page over {held.events:,} events and {held.concepts:,} concepts, load {os.getloadavg()[0]:.0f}",

@@ -29,11 +29,11 @@ class Picture(NamedTuple):
 
 
 PICTURES = (
-    Picture("recall", "recall/Who leads the team now?"),
+    Picture("know", "know?q=Where does Ana live%3F&at=2026-07-12&against=2026-07-01"),
     Picture("timeline", "timeline"),
     Picture("graph", "graph"),
     Picture("statements", "statements", colours="dark"),
-    Picture("phone", "recall/When did Ana move to Porto?", PHONE),
+    Picture("phone", "know?q=Where does Ana live%3F&at=2026-03-01", PHONE),
 )
 
 
@@ -57,7 +57,7 @@ def _shoot(browser: Any, address: str, picture: Picture) -> None:
     )
     page.goto(f"{address}/#/{picture.view}")
     page.wait_for_selector("main h1")
-    page.wait_for_selector(".skeleton, .looking", state="detached")
+    page.wait_for_selector(".skeleton", state="detached")
     page.evaluate("document.activeElement?.blur()")
     page.wait_for_timeout(SETTLE_MS)
     page.screenshot(path=str(IMAGES / f"{picture.name}.png"))

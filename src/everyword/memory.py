@@ -558,9 +558,12 @@ class Memory:
         return read_statement(self.scope, id)
 
     @public
-    def history(self, id: str) -> History:
-        """Tell the story of a statement: every version, with its quote, and why each followed the one before."""
-        return read_history(self.scope, id)
+    def history(self, id: str | None = None, *, events: Sequence[str] | None = None) -> History:
+        """Tell the story of a statement: every version, with its quote, and why each followed the one before.
+
+        events: instead of a statement's id, ids of events: the story of everything that they state.
+        """
+        return read_history(self.scope, id, events)
 
     @public_in_steps
     def correct(self, id: str, text: str, *, by: str | None = None) -> Statement:

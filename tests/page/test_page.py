@@ -18,7 +18,7 @@ Browser, Page, expect = playwright.Browser, playwright.Page, playwright.expect
 pytestmark = needs_browser
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
 RIGHT_TO_LEFT = "שלום עולם, this is said from right to left \u202e evil"
-VIEWS = ["recall", "timeline", "graph", "palace", "intents", "sessions", "statements", "forget", "health"]
+VIEWS = ["know", "timeline", "graph", "palace", "intents", "sessions", "statements", "forget", "health"]
 SAID = [
     ("Ana", "I moved to Lisbon in March."),
     ("Ana", "We decided to ship the radar feed on Friday."),
@@ -69,19 +69,6 @@ def test_every_view_has_something_to_say_of_an_empty_memory(empty: Served, page:
     expect(page.locator("main h1")).to_be_visible()
     expect(page.locator(".skeleton")).to_have_count(0)
     expect(page.locator("[role=alert]")).to_have_count(0)
-
-
-def test_a_question_finds_hits_shows_why_and_packs_a_context(filled: Served, page: Page) -> None:
-    page.goto(filled.url)
-    page.get_by_label("Question").fill("Where does Ana live?")
-    expect(page.locator(".hit .said").first).to_contain_text("Lisbon")
-    expect(page.locator(".bar").first).to_be_visible()
-    expect(page.locator(".packed")).to_contain_text("Lisbon")
-    tokens = page.locator("[data-tokens]")
-    expect(tokens).to_contain_text("of 1,200 tokens")
-    page.get_by_label("Budget").press("Home")
-    expect(tokens).to_contain_text("of 150 tokens")
-    assert int(tokens.get_attribute("data-tokens") or "0") <= 150
 
 
 def test_sessions_are_listed_with_what_they_were_about(filled: Served, page: Page) -> None:
@@ -176,7 +163,7 @@ def test_long_names_do_not_push_a_phone_s_page_aside(tmp_path: Path, page: Page)
             memory.add(f"We decided on the legacy radar {number}.", speaker=mail, session=session, wing=wing)
     page.set_viewport_size({"width": 390, "height": 800})
     with serving(tmp_path / "long.db") as served:
-        for view in (*VIEWS, f"sessions/{session}", "recall/radar", f"palace/{wing.replace('/', '%2F')}"):
+        for view in (*VIEWS, f"sessions/{session}", "know?q=radar", f"palace/{wing.replace('/', '%2F')}"):
             page.goto("about:blank")
             page.goto(f"{served.url}#/{view}")
             expect(page.locator("main h1")).to_be_visible()
@@ -190,7 +177,7 @@ def test_any_date_that_a_memory_holds_is_shown(tmp_path: Path, page: Page, at: s
         memory.add("The radar mast broke.", speaker="Ana", session="s1", at=at)
         memory.add("The radar mast stands again.", speaker="Ana", session="s1", at="2026-04-01T10:00Z")
     with serving(tmp_path / "dates.db") as served:
-        for view in ("timeline", "sessions/s1", "recall/radar", "graph", "health"):
+        for view in ("timeline", "sessions/s1", "know?q=radar", "graph", "health"):
             page.goto("about:blank")
             page.goto(f"{served.url}#/{view}")
             expect(page.locator("main h1")).to_be_visible()
@@ -208,11 +195,11 @@ def test_any_date_that_a_memory_holds_is_shown(tmp_path: Path, page: Page, at: s
 
 
 def test_a_link_to_another_question_asks_it(filled: Served, page: Page) -> None:
-    page.goto(f"{filled.url}#/recall/radar")
-    expect(page.locator(".hit .said").first).to_contain_text("radar")
-    page.evaluate("location.hash = '#/recall/passport'")
+    page.goto(f"{filled.url}#/know?q=radar")
+    expect(page.locator(".verdict .said")).to_contain_text("radar")
+    page.evaluate("location.hash = '#/know?q=passport'")
     expect(page.get_by_label("Question")).to_have_value("passport")
-    expect(page.locator(".hit .said").first).to_contain_text("passport")
+    expect(page.locator(".verdict .said")).to_contain_text("passport")
 
 
 def test_keys_choose_a_view_ask_and_turn_the_colours(filled: Served, page: Page) -> None:
@@ -229,7 +216,7 @@ def test_keys_choose_a_view_ask_and_turn_the_colours(filled: Served, page: Page)
 
 def test_what_others_write_is_told(filled: Served, page: Page) -> None:
     page.goto(filled.url)
-    expect(page.locator("main h1")).to_have_text("Recall")
+    expect(page.locator("main h1")).to_have_text("What did the agent know?")
     page.wait_for_timeout(500)  # until the page follows the feed
     with Memory.open(filled.path, "hashing") as memory:
         memory.add("The heron is back at the weir.", speaker="Ana")
@@ -266,7 +253,7 @@ def test_a_memory_with_keys_asks_for_one(tmp_path: Path, browser: Browser) -> No
         page.goto(served.url)
         page.get_by_label("Key").fill(secret)
         page.get_by_role("button", name="Open").click()
-        expect(page.locator("main h1")).to_have_text("Recall")
+        expect(page.locator("main h1")).to_have_text("What did the agent know?")
         expect(page.locator("nav")).not_to_contain_text("Forget")  # a key that only reads sees no more than it may
     page.close()
 
@@ -326,7 +313,7 @@ def test_a_key_that_is_none_or_has_ended_leaves_room_for_another(tmp_path: Path,
         expect(field).to_be_focused()
         page.get_by_label("Key").fill(made.secret)
         opened.click()
-        expect(page.locator("main h1")).to_have_text("Recall")
+        expect(page.locator("main h1")).to_have_text("What did the agent know?")
         with Memory.open(path, "hashing") as memory:
             memory.admin.revoke_key(made.key.id)
         expect(page.locator("main")).to_contain_text("The key was revoked.")  # without anybody asking for anything
@@ -339,10 +326,12 @@ def test_a_key_that_is_none_or_has_ended_leaves_room_for_another(tmp_path: Path,
 
 def test_what_happens_while_the_service_is_away_is_told_when_it_is_back(tmp_path: Path, browser: Browser) -> None:
     path, port = tmp_path / "away.db", free_port()
+    with Memory.open(path, "hashing") as memory:
+        memory.add("The radar mast broke.", speaker="Ana", session="storm")
     page = browser.new_page()
     with serving(path, port=port) as served:
-        page.goto(f"{served.url}#/recall")
-        expect(page.locator("main")).to_contain_text("This memory is empty")
+        page.goto(f"{served.url}#/know")
+        expect(page.locator("main")).to_contain_text("1 event in 1 session")
         page.wait_for_timeout(500)  # until the page follows the feed
     expect(page.get_by_role("status").filter(has_text="does not answer")).to_have_count(1)
     page.get_by_label("Question").fill("heron")
@@ -351,6 +340,6 @@ def test_what_happens_while_the_service_is_away_is_told_when_it_is_back(tmp_path
         memory.add("The heron is back at the weir.", speaker="Ana")
     with serving(path, port=port):
         expect(page.locator(".toast")).to_contain_text("heron")
-        expect(page.locator(".hit .said")).to_contain_text("heron")  # what was asked meanwhile is asked anew
+        expect(page.locator(".verdict .said")).to_contain_text("heron")  # what was asked meanwhile is asked anew
         expect(page.get_by_label("Question")).to_have_value("heron")
     page.close()

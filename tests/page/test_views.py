@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,7 +15,7 @@ from tests.page.browsing import Served, needs_browser, serving, silent_page
 from everyword import Memory
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the page's tests need: pip install playwright")
-Browser, Page, Route, expect = playwright.Browser, playwright.Page, playwright.Route, playwright.expect
+Browser, Page, expect = playwright.Browser, playwright.Page, playwright.expect
 
 pytestmark = needs_browser
 MANY = 3_000
@@ -64,23 +63,6 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         )
     with serving(path) as served:
         yield served
-
-
-def test_hits_come_by_words_first_and_then_by_meaning(folded: Served, page: Page) -> None:
-    def late(route: Route) -> None:
-        time.sleep(1.5)
-        route.continue_()
-
-    page.route("**/v1/recall*", late)
-    page.goto(f"{folded.url}#/recall/Where does Ana live?")
-    expect(page.locator(".looking")).to_be_visible()
-    expect(page.locator(".hit .said").first).to_be_visible()
-    expect(page.locator(".looking")).to_have_count(0)
-    expect(page.locator(".hit .said").first).to_contain_text("Lisbon")
-    # Each hit has its bars; what they say is shown on demand.
-    expect(page.locator(".hit").nth(1).locator(".sparks i").first).to_be_visible()
-    page.get_by_role("button", name="No. 2: why this hit").press("Enter")
-    expect(page.locator(".hit").nth(1).locator(".bar").first).to_be_visible()
 
 
 def test_the_timeline_zooms_moves_and_shows_how_long_facts_held(folded: Served, page: Page) -> None:

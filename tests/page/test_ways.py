@@ -76,26 +76,26 @@ def test_who_goes_back_to_a_list_finds_it_as_it_was_left(filled: Served, page: P
     expect(page.locator("article").first).to_be_in_viewport()
 
 
-def test_recall_begins_anew_where_it_is_chosen_anew(filled: Served, page: Page) -> None:
-    opened(page, filled, "recall")
+def test_a_new_question_begins_where_the_view_is_chosen_anew(filled: Served, page: Page) -> None:
+    opened(page, filled, "know")
     question = page.get_by_label("Question")
     question.fill("report 7")
-    expect(page).to_have_url(re.compile("#/recall/report"))
+    expect(page).to_have_url(re.compile("#/know.*q=report"))
     page.locator("main h1").click()
     page.keyboard.press("/")
     expect(question).to_be_focused()
     expect(question).to_have_value("report 7")  # still there, to be asked in other words
-    page.locator("nav").get_by_role("link", name="Recall").click()
+    page.locator("nav").get_by_role("link", name="Ask").click()
     expect(question).to_have_value("")
     expect(page.locator("main")).to_contain_text("What was decided?")
     page.go_back()
     expect(question).to_have_value("report 7")
 
 
-def test_how_much_was_found_is_told_to_who_does_not_see(filled: Served, page: Page) -> None:
-    opened(page, filled, "recall")
+def test_what_changed_is_told_to_who_does_not_see(filled: Served, page: Page) -> None:
+    opened(page, filled, "know")
     page.get_by_label("Question").fill("report 7")
-    expect(page.get_by_role("status").filter(has_text=re.compile(r"\d hits?"))).to_have_count(1)
+    expect(page.get_by_role("status").filter(has_text=re.compile(r"\d lines? entered"))).to_have_count(1)
     # What is told later must be put into something that is there already, or it is not read out.
     expect(page.locator(".frame > [role=status]")).to_be_attached()
 

@@ -213,7 +213,7 @@ def test_transcripts_of_one_name_are_two_conversations(memory: Memory, tmp_path:
 
 def test_a_transcript_that_was_read_by_an_older_version_is_known(memory: Memory, tmp_path: Path) -> None:
     path = tmp_path / "talk.txt"
-    path.write_text("Ana: my boat is red\nBo: I see\nAna: yes\nBo: fine\n")
+    path.write_text("Ana: my boat is red\nBo: I see\nAna: yes\nAna: fine\n")
     for number, (speaker, text) in enumerate((("Ana", "my boat is red"), ("Bo", "I see"), ("Ana", "yes")), 1):
         key = f"transcript:talk:{number}:{digest(speaker, text)}"
         memory.add(text, key=key, session="talk", speaker=speaker)

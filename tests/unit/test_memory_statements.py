@@ -221,7 +221,7 @@ def test_the_history_of_what_ended_has_no_current_version(memory: Memory) -> Non
     assert memory.history(the(memory, "I like jazz.").id).current is None
 
 
-@pytest.mark.parametrize("id", ["st_nothing", "", "ev_1", None, 7])
+@pytest.mark.parametrize("id", ["st_nothing", "", "ev_1", 7])
 def test_there_is_no_history_of_what_is_not_there(memory: Memory, id) -> None:
     for ask in (memory.statement, memory.history, memory.retract, lambda id: memory.correct(id, "x")):
         with pytest.raises(NotFound):
@@ -288,6 +288,21 @@ def test_a_correction_is_the_next_version(memory: Memory) -> None:
     assert [version.statement.id for version in told.versions] == [wrong.id, right.id]
     assert told.versions[0].changes[-1].reason == "corrected by user"
     assert memory.get(right.event_id).text == "Ana lives in Faro."
+
+
+def test_events_tell_the_history_of_all_that_they_state(memory: Memory) -> None:
+    lisbon = memory.add("I live in Lisbon. I like jazz.", speaker="Ana", at="2026-01-05T10:00Z")
+    memory.add("I moved to Porto.", speaker="Ana", at="2026-03-05T10:00Z")
+    told = memory.history(events=[lisbon.id])
+    assert sorted(quotes(told)) == ["I like jazz.", "I live in Lisbon.", "I moved to Porto."]
+    said = {one.statement.quote: one.said_at.isoformat()[:10] for one in told.versions}
+    assert said["I moved to Porto."] == "2026-03-05"
+    assert quotes(memory.history(the(memory, "jazz").id)) == ["I like jazz."]
+    memory.forget(ids=[lisbon.id])
+    assert memory.history(events=[lisbon.id]).versions == ()
+    for wrong in ({}, {"id": "st_x", "events": [lisbon.id]}):
+        with pytest.raises(InvalidInput):
+            memory.history(**wrong)
 
 
 def test_a_corrected_statement_goes_on_like_any_other(memory: Memory) -> None:

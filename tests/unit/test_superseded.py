@@ -56,6 +56,19 @@ def test_what_was_not_known_then_replaces_nothing(memory: Memory) -> None:
     assert all(hit.replaced_by is None for hit in then)
 
 
+def test_a_correction_made_later_hides_nothing_of_what_was_known_then() -> None:
+    with Memory.open(":memory:", "hashing") as memory:
+        for text, speaker, at in HOME:
+            memory.add(text, speaker=speaker, session=at[:7], at=at)
+        home = next(one for one in memory.statements(about="Ana") if one.quote in NEW)
+        memory.correct(home.id, "I moved to Braga.")
+        assert "Braga" in memory.context("Where does Ana live?").text
+        then = memory.recall("Where does Ana live?", k=5, until="2026-08-01")
+        assert then[0].event.text == NEW
+        assert next(hit for hit in then if hit.event.text == OLD).replaced_by == then[0].event.id
+        assert "Braga" not in memory.context("Where does Ana live?", until="2026-08-01").text
+
+
 def test_another_persons_home_is_not_replaced(memory: Memory) -> None:
     hits = memory.recall("Where does Chiara live?", k=5)
     assert hits[0].event.text == "I live in Rome."

@@ -28,15 +28,32 @@ def read_statement(scope: Scope, id: str) -> Statement:
     return found
 
 
-def read_history(scope: Scope, id: str) -> History:
-    """Read every version of a statement, and why each followed the one before."""
-    known = read_statement(scope, id)
+def read_history(scope: Scope, id: str | None, events: Sequence[str] | None) -> History:
+    """Read every version of a statement, or of all that some events state, and why each followed the one before."""
+    if (id is None) == (events is None):
+        raise InvalidInput("Give either a statement's id or events.")
+    known = [read_statement(scope, id)] if id is not None else []
     with scope.reader(STATEMENTS) as reader:
-        chain = reader.versions(known.id)
-        changes = reader.changes([one.id for one in chain])
+        known += _stated_by(reader, events or ())
+        chains = {one.id: one for begun in known for one in reader.versions(begun.id)}
+        chain, changes = list(chains.values()), reader.changes(list(chains))
         if scope.wing is not None:
             chain, changes = _within_wing(scope, reader, chain, changes)
-    return History(versions=tuple(Version(statement=one, changes=_changes_of(one, changes)) for one in chain))
+        sources = reader.find([checked_id(one.event_id) for one in chain]).values()
+        said = {source.event.id: source.event.at for source in sources}
+    return History(
+        versions=tuple(
+            Version(statement=one, said_at=said[one.event_id], changes=_changes_of(one, changes)) for one in chain
+        )
+    )
+
+
+def _stated_by(reader: Reader, events: Sequence[str]) -> list[Statement]:
+    """Read what events state, in the order in which they are given."""
+    found = reader.find([checked_id(id) for id in events])
+    seqs = {known.event.id: known.seq for known in found.values()}
+    stated = reader.statements_of(list(seqs.values()))
+    return [one for id in dict.fromkeys(events) for one in stated.get(seqs.get(id, -1), ())]
 
 
 def correct_statement(scope: Scope, id: str, text: str, *, by: str | None) -> Statement:

@@ -103,7 +103,7 @@ def import_source(
                     _store(engine, space, batch, options, tally, forgotten)
                     progress("events", tally.read, _estimate_total(tally, file, batch))
                     batch.clear()
-    if not tally.formats:
+    if not tally.formats and not (found.source.kind == "file" and tally.bytes_total == 0):
         raise found.unknown()
     _store(engine, space, batch, options, tally, forgotten)
     progress("events", tally.read, tally.read)
@@ -149,7 +149,7 @@ def _files_to_read(
             before = None if options.again else known.get(_stable_path(source, part))
             format = _format_of(found, part, before, formats)
             if format is None:
-                if source.kind == "file":
+                if source.kind == "file" and tally.bytes_total:  # an export of an empty memory is an empty file
                     raise found.unknown()
                 if suffix(part) != ".zip" or source.kind == "zip":
                     tally.skipped[f"{suffix(part) or 'a file without suffix'}: no known format"] += 1

@@ -135,9 +135,10 @@ def derive_batch(
     if not views:
         return 0, frozenset()
     with store.writer(space, patience_s=patience_s) as writer:
-        if store is engine.store:
+        done, stuck = apply_batch(engine, writer, views, limit)
+        if done and store is engine.store:
             engine.accesses.flush(writer)
-        return apply_batch(engine, writer, views, limit)
+        return done, stuck
 
 
 def apply_batch(engine: Engine, writer: Writer, views: Sequence[str], limit: int) -> tuple[int, frozenset[str]]:

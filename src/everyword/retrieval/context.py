@@ -285,7 +285,8 @@ def corrections(reader: Reader, hits: Sequence[Hit], which: Filter) -> list[Exce
                 continue
             about.add(event.id)  # a correction may be corrected in turn
             known = which.as_of is None or event.recorded_at <= which.as_of
-            if known and which.wing in (None, event.wing) and _is_current(reader, seq):
+            made = which.until is None or event.at < which.until
+            if known and made and which.wing in (None, event.wing) and _is_current(reader, seq):
                 found.append(Excerpt(shown_as_edit(event), seq, Span(0, len(event.text))))
     return found[:_MOST]
 

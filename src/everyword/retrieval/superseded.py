@@ -52,10 +52,10 @@ def current_first(
     order = list(hits)
     for hit in looked_at:
         old = _over(stated.get(hit.seq, ()), terms)
-        new = _last_version(reader, old) if old is not None else None
-        known = _found(reader, new, allowed) if new is not None else None
-        if old is None or new is None or known is None or known[0] == hit.seq:
+        last = _last_version(reader, old, allowed) if old is not None else None
+        if old is None or last is None or last[1][0] == hit.seq:
             continue
+        new, known = last
         place = next(n for n, one in enumerate(order) if one.seq == hit.seq)
         order[place] = replace(order[place], replaced_by=new.event_id, replaced_at=old.valid_to)
         if not asks_past(question, asked):
@@ -75,10 +75,17 @@ def _terms_of(statement: Statement) -> Mapping[int, int]:
     return term_counts(statement.content, slot)
 
 
-def _last_version(reader: Reader, old: Statement) -> Statement | None:
-    """Follow the versions of a statement to the last: what holds now, or the words that ended it."""
-    last = next(reversed(reader.versions(old.id)), old)
-    return None if last.id == old.id else last
+def _last_version(
+    reader: Reader, old: Statement, allowed: Seqs | None
+) -> tuple[Statement, tuple[int, Event]] | None:
+    """Follow the versions of a statement to the last that may be shown: what holds now, or the words that ended it."""
+    for version in reversed(reader.versions(old.id)):
+        if version.id == old.id:
+            return None
+        known = _found(reader, version, allowed)
+        if known is not None:
+            return version, known
+    return None
 
 
 def _found(reader: Reader, statement: Statement, allowed: Seqs | None) -> tuple[int, Event] | None:

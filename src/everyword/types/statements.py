@@ -148,12 +148,13 @@ class Version:
     """One version of a statement with its journal entries."""
 
     statement: Statement
+    said_at: datetime  # when its event happened
     changes: tuple[Change, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """The versions of a statement, oldest first."""
+    """The versions of a statement, oldest first; of several statements, one after the other."""
 
     versions: tuple[Version, ...]
 

@@ -259,7 +259,15 @@ OPERATIONS = (
     Operation(
         "history",
         "show how a statement changed, with quotes and reasons",
-        parameters=(_STATEMENT,),
+        parameters=(
+            Parameter("id", TEXT, "a statement's id", positional=True),
+            Parameter(
+                "events",
+                TEXTS,
+                "instead, the id of an event, for all that it states; may be given more than once",
+                options=("--event",),
+            ),
+        ),
         read_only=True,
     ),
     Operation(

@@ -2,11 +2,11 @@
 
 import { html, render, useEffect, useRef, useState } from "./vendor/preact-htm.js";
 import { follow, gone, keep, read, scope, sendable } from "./api.js";
-import { Choice, Safe, Trouble, count } from "./parts.js";
+import { Choice, Safe, Trouble, count, tell } from "./parts.js";
 
 // A view is loaded when it is first opened. `needs`: the operations that it depends on.
 const VIEWS = [
-  { name: "recall", title: "Recall", needs: ["recall"], icon: "M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14Zm5 12 4 4" },
+  { name: "know", title: "Ask", needs: ["ask", "context", "recall"], icon: "M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14Zm5 12 4 4" },
   { name: "timeline", title: "Timeline", needs: ["events"], icon: "M3 12h18M7 8v8m5-10v12m5-9v6" },
   { name: "graph", title: "Graph", needs: ["map"], icon: "M6 7a2 2 0 1 0 0-.01M18 8a2 2 0 1 0 0-.01M12 18a2 2 0 1 0 0-.01M8 8l8 .5M7 9l4 7m2 0 4-6" },
   { name: "palace", title: "Palace", needs: ["palace"], icon: "M4 20V10l8-6 8 6v10M9 20v-6h6v6" },
@@ -17,7 +17,9 @@ const VIEWS = [
   { name: "health", title: "Health", needs: ["stats"], icon: "M3 12h4l2-6 4 12 2-6h6" },
 ];
 const THEME = "everyword.theme";
+const WIDE = ["know", "graph", "timeline"]; // views that use the whole width
 const NEWS_SHOWN_MS = 4000;
+const TOLD_SHOWN_MS = 10_000; // long enough to press Undo
 const NEWS_EVERY_MS = 500; // views refresh at most this often: an import brings thousands of changes
 
 function App() {
@@ -27,6 +29,7 @@ function App() {
   const [space, setSpace] = useState(null);
   const [spaces, setSpaces] = useState([]);
   const [news, setNews] = useState({ beats: {}, text: "" });
+  const [told, setTold] = useState(); // what the user did, in words
   const [answers, setAnswers] = useState(true);
   const [round, setRound] = useState(0);
   const begin = () => { // mount the view again from its address, which holds the question
@@ -37,7 +40,9 @@ function App() {
     setError(undefined);
     Promise.all([read("me"), read("spaces")]).then(
       ([found, known]) => {
-        scope.space = shownFirst(scope.space, found, known.spaces);
+        const wanted = here().query.space;
+        scope.space = shownFirst(wanted || scope.space, found, known.spaces);
+        if (wanted && wanted !== scope.space) tell(`There is no space “${wanted}” here.`);
         setSpace(scope.space);
         setSpaces(known.spaces);
         setMe(found);
@@ -51,9 +56,29 @@ function App() {
     enter();
   }, []);
   useEffect(() => {
-    const moved = () => setPlace(here());
+    const moved = () => {
+      const next = here();
+      if (next.query.space && spaces.includes(next.query.space)) {
+        scope.space = next.query.space;
+        setSpace(scope.space);
+      }
+      setPlace(next);
+    };
     addEventListener("hashchange", moved);
     return () => removeEventListener("hashchange", moved);
+  }, [spaces]);
+  useEffect(() => { // where there are several spaces, each address names its own
+    if (space && spaces.length > 1 && here().query.space !== space) history.replaceState(history.state, "", within(space));
+  }, [place, space, spaces]);
+  useEffect(() => {
+    let ending;
+    const show = ({ detail }) => {
+      setTold(detail);
+      clearTimeout(ending);
+      ending = setTimeout(() => setTold(undefined), TOLD_SHOWN_MS);
+    };
+    addEventListener("everyword-told", show);
+    return () => removeEventListener("everyword-told", show);
   }, []);
   useEffect(() => {
     const again = () => (me ? begin() : enter());
@@ -107,7 +132,7 @@ function App() {
       }
       if (event.key === "/") {
         event.preventDefault();
-        if (here().view !== "recall") location.hash = "#/recall";
+        if (!document.querySelector("input[type=search]")) location.hash = `#/${VIEWS[0].name}`;
         setTimeout(() => document.querySelector("input[type=search]")?.select(), 50);
       }
       if (event.key === "t") turnTheme();
@@ -123,8 +148,7 @@ function App() {
   if (error) return html`<main><${Trouble} error=${error} /></main>`;
   if (!me) return html`<p class="quiet pad">Loading …</p>`;
   const choose = (name) => {
-    scope.space = name;
-    setSpace(name);
+    location.hash = within(name);
   };
   const toMain = (event) => {
     event.preventDefault();
@@ -133,7 +157,7 @@ function App() {
   return html`<div class="frame">
     <a class="skip" href="#main" onClick=${toMain}>Skip to content</a>
     <aside class="side">
-      <a class="brand" href="#/recall"><img src="icon.svg" alt="" />Everyword</a>
+      <a class="brand" href=${`#/${VIEWS[0].name}`}><img src="icon.svg" alt="" />Everyword</a>
       <nav aria-label="Views">${VIEWS.filter((one) => shown(one, me)).map((one) => html`<a href=${`#/${one.name}`} aria-current=${one === view ? "page" : undefined}>
         <svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.7" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d=${one.icon} /></svg><span>${one.title}</span></a>`)}</nav>
       <div class="foot">
@@ -142,12 +166,21 @@ function App() {
         <span class="quiet small keys">${me.version} · <kbd>/</kbd> to search</span>
       </div>
     </aside>
-    <main id="main" tabindex="-1" class=${view.name === "graph" || view.name === "timeline" ? "wide" : ""}>
-      <${Safe} name=${`${view.name} ${space} ${round}`}><${Loaded} key=${`${view.name} ${space} ${round}`} view=${view} rest=${place.rest} me=${me} beats=${news.beats} /></>
+    <main id="main" tabindex="-1" class=${WIDE.includes(view.name) ? "wide" : ""}>
+      <${Safe} name=${`${view.name} ${space} ${round}`}><${Loaded} key=${`${view.name} ${space} ${round}`} view=${view} rest=${place.rest} query=${place.query} me=${me} beats=${news.beats} /></>
     </main>
-    <div role="status">${answers ? news.text && html`<div class="toast" dir="auto">${news.text}</div>`
-      : html`<div class="toast lost">The service does not answer. Reconnecting …</div>`}</div>
+    <div role="status">${!answers ? html`<div class="toast lost">The service does not answer. Reconnecting …</div>`
+      : told ? html`<${Told} told=${told} onEnd=${() => setTold(undefined)} />` : news.text && html`<div class="toast" dir="auto">${news.text}</div>`}</div>
   </div>`;
+}
+
+/** What the user did, in words, with a way to take it back. */
+function Told({ told, onEnd }) {
+  const act = () => {
+    onEnd();
+    told.action.run().catch((error) => tell(error.message));
+  };
+  return html`<div class="toast" dir="auto"><span>${told.text}</span>${told.action && html`<button onClick=${act}>${told.action.label}</button>`}</div>`;
 }
 
 /** Load a view's module, then show it. */
@@ -223,8 +256,17 @@ function describe(kind, one) {
 }
 
 function here() {
-  const [view, ...rest] = location.hash.replace(/^#\//, "").split("/").map(decodePart);
-  return { view, rest };
+  const [path, query] = location.hash.replace(/^#\//, "").split(/\?(.*)/s);
+  const [view, ...rest] = path.split("/").map(decodePart);
+  return { view, rest, query: Object.fromEntries(new URLSearchParams(query)) };
+}
+
+/** Write the address of what is shown, in another space. */
+function within(space) {
+  const [path, query] = (location.hash || `#/${VIEWS[0].name}`).split(/\?(.*)/s);
+  const named = new URLSearchParams(query);
+  named.set("space", space);
+  return `${path}?${named}`;
 }
 
 function decodePart(part) {

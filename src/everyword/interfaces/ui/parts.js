@@ -28,6 +28,19 @@ function written(format, iso) {
   return Number.isNaN(at) ? iso || "" : format.format(at);
 }
 
+/** Open a view with its state in the address; `replace` keeps the number of steps that Back takes. */
+export function goTo(view, state, replace = false) {
+  const kept = Object.entries(state).filter(([, value]) => value);
+  const hash = `#/${view}${kept.length ? `?${new URLSearchParams(kept)}` : ""}`;
+  if (replace) location.replace(hash);
+  else location.hash = hash;
+}
+
+/** Tell what was done, in words; `action` is an offer such as Undo: { label, run }. */
+export function tell(text, action) {
+  dispatchEvent(new CustomEvent("everyword-told", { detail: { text, action: action || undefined } }));
+}
+
 /** Run an asynchronous function when its inputs change, and abort the call before. */
 export function useAsked(ask, inputs) {
   const [state, setState] = useState({ busy: true });

@@ -108,7 +108,7 @@ function Panel({ node, onClose }) {
     ${node.description && html`<p class="soft">${node.description}</p>`}
     ${found.error && html`<${Trouble} error=${found.error} />`}
     ${found.value ? found.value.map((quote) => html`<p class="said" dir="auto">“${quote}”</p>`) : found.busy && html`<${Waiting} lines=${1} />`}
-    <a href=${`#/recall/${encodeURIComponent(node.label)}`}>Recall events about it</a>
+    <a href=${`#/know?q=${encodeURIComponent(node.label)}`}>Ask about it</a>
   </aside>`;
 }
 
