@@ -103,7 +103,7 @@ def import_source(
                     _store(engine, space, batch, options, tally, forgotten)
                     progress("events", tally.read, _estimate_total(tally, file, batch))
                     batch.clear()
-    if not tally.formats and not (found.source.kind == "file" and tally.bytes_total == 0):
+    if not tally.formats and not _is_empty_export(found.source, tally):
         raise found.unknown()
     _store(engine, space, batch, options, tally, forgotten)
     progress("events", tally.read, tally.read)
@@ -135,6 +135,11 @@ def _with_zips_inside(found: Recognised, tally: _Tally) -> Iterator[Recognised]:
         source.close()
 
 
+def _is_empty_export(source: Source, tally: _Tally) -> bool:
+    """Tell whether this is what an empty memory exports."""
+    return source.kind == "file" and source.path.suffix == ".jsonl" and tally.bytes_total == 0
+
+
 def _files_to_read(
     engine: Engine, space: str, found: Recognised, options: ImportOptions, tally: _Tally, batch: _Batch
 ) -> Iterator[FileToRead]:
@@ -149,7 +154,7 @@ def _files_to_read(
             before = None if options.again else known.get(_stable_path(source, part))
             format = _format_of(found, part, before, formats)
             if format is None:
-                if source.kind == "file" and tally.bytes_total:  # an export of an empty memory is an empty file
+                if source.kind == "file" and not _is_empty_export(source, tally):
                     raise found.unknown()
                 if suffix(part) != ".zip" or source.kind == "zip":
                     tally.skipped[f"{suffix(part) or 'a file without suffix'}: no known format"] += 1
