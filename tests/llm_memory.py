@@ -16,7 +16,7 @@ MONDAY = datetime(2026, 4, 6, 9, 0, tzinfo=UTC)
 MISBEHAVING: dict[str, Step] = {
     "down": raw("busy", 503),
     "wrong key": raw('{"error": {"message": "no"}}', 401),
-    "too late": late(1.0, chat("{}")),
+    "too late": late(4.0, chat("{}")),
     "closes midway": closing_midway(),
     "garbage": chat("Sure! Here is what I found:"),
     "half a JSON": chat('{"sentences": [{"text": "Ana'),
@@ -43,7 +43,7 @@ def remembering(
     server: LLMServer, clock: Callable[[], datetime], location: Any = ":memory:", **settings: Any
 ) -> Iterator[Memory]:
     """Open a memory that asks a server, once and not for long."""
-    patience = RetryPolicy(attempts=1, timeout=0.4, sleep=lambda _: None)
+    patience = RetryPolicy(attempts=1, timeout=2.0, sleep=lambda _: None)
     llm = load_llm(f"openai:m@{server.url}", retry=patience)
     given = {"embedder": "none", "durability": "normal", **settings}
     try:

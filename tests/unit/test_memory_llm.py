@@ -110,7 +110,7 @@ def knowing(found: Statements) -> Step:
 def remembering(
     server: LLMServer, clock: Callable[[], datetime], location: Any = ":memory:", **settings: Any
 ) -> Iterator[Memory]:
-    patience = RetryPolicy(attempts=1, timeout=0.3, sleep=lambda _: None)
+    patience = RetryPolicy(attempts=1, timeout=2.0, sleep=lambda _: None)
     llm = load_llm(f"openai:m@{server.url}", retry=patience)
     # What it writes of many events has tests of its own.
     given = {"llm_fold": False, "durability": "normal", **settings}
@@ -251,7 +251,7 @@ def test_without_an_llm_or_the_wish_for_it_nothing_is_queued_and_what_was_waits(
 BROKEN: dict[str, Step] = {
     "down": raw("bad gateway", 502),
     "overloaded": raw("busy", 503, retry_after="3600"),
-    "silent": late(1.0, knowing({})),
+    "silent": late(4.0, knowing({})),
     "dripping": dripping(0.02, knowing({})),
     "closing midway": closing_midway(),
     "flooding": flooding(9),
