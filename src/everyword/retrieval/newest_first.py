@@ -22,11 +22,12 @@ _STEP = 1e-6  # by which a hit that moves up is scored above the one that it pas
 
 _AMOUNT = lazy_pattern(r"\bhow (?:many|much|often|long|far|old|big|tall|frequently)\b", re.IGNORECASE)
 _LATELY = lazy_pattern(r"\brecent(?:ly)?\b", re.IGNORECASE)
-_PAST = lazy_pattern(
+PAST = lazy_pattern(
     r"\b(?:before|initial|initially|original|originally|previous|previously|earlier|used to|first|back then|"
-    r"at the time|total|altogether|combined|between)\b",
+    r"at the time)\b",
     re.IGNORECASE,
 )
+_IN_ALL = lazy_pattern(r"\b(?:total|altogether|combined|between)\b", re.IGNORECASE)
 # "More often than before" asks about the present, though it names the past.
 _COMPARED_TO_PAST = lazy_pattern(
     r"\bthan\b.{0,40}\b(?:before|previously|earlier|used to|did|was|were)\b", re.IGNORECASE
@@ -83,7 +84,7 @@ def _wanted(question: str, asked: Analysis) -> Wanted | None:
     compared = _COMPARED_TO_PAST.search(question) is not None
     if asked.windows or asked.addressed or asked.hypothetical:
         return None
-    if not compared and (_PAST.search(question) or asked.first_last == "first"):
+    if not compared and (PAST.search(question) or _IN_ALL.search(question) or asked.first_last == "first"):
         return None
     if _AMOUNT.search(question):
         return Wanted.AMOUNT

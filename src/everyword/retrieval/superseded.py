@@ -5,11 +5,11 @@ Statements know their versions. A hit is over if the statement in it that fits t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
+from everyword.retrieval.newest_first import PAST
 from everyword.retrieval.query_analysis import Analysis
 from everyword.storage.protocol import Reader, Seqs
 from everyword.text.terms import question_terms, term_counts
@@ -21,16 +21,11 @@ from everyword.types.times import day_in_words
 STAGE = "holds now"
 DEPTH = 10  # first hits that are looked at
 _STEP = 1e-6  # by which what holds now is scored above what it replaced
-ASKS_PAST = re.compile(
-    r"\b(?:before|initial|initially|original|originally|previous|previously|earlier|former|formerly|used to|first|"
-    r"back then|at the time|old)\b",
-    re.IGNORECASE,
-)
 
 
 def asks_past(question: str, asked: Analysis) -> bool:
     """Tell whether a question asks how things were: then what was replaced may be the answer."""
-    return bool(asked.windows) or asked.first_last == "first" or ASKS_PAST.search(question) is not None
+    return bool(asked.windows) or asked.first_last == "first" or PAST.search(question) is not None
 
 
 def current_first(
