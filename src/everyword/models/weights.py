@@ -47,6 +47,7 @@ class ModelFiles:
     sha256: Mapping[str, str]
 
 
+_OURS = "everyword-models==0.3.0"
 _BERT_TOKENIZER = "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448"  # all three models share it
 
 _SMALL = "d4aca27b93314387eed9dd26fee0cb9476e5594ec6d9ef4d56bd0ce94c31fa37"
@@ -63,7 +64,19 @@ EVERYWORD_SMALL = PinnedModel(
     },
     package="everyword_models",
     package_folder="everyword-small",
-    requirement="everyword-models==0.2.0",
+    requirement=_OURS,
+)
+# Shares the word embeddings of everyword-small.
+EVERYWORD_READER = PinnedModel(
+    name="everyword-reader",
+    sha256={
+        "reader.onnx": "b3ddf3a4e0983347319ba68f7aa6b00d8f07c791222b1a236b7bcb4d9f977027",
+        "reader.json": "4afd7b767a85b7f97b2c7dddfd271058493d00d2d4633c72285c599a00ae868e",
+    },
+    package="everyword_models",
+    package_folder="everyword-reader",
+    requirement=_OURS,
+    alternative='reader="none"',
 )
 # answerai-colbert-small-v1
 COLBERT_SMALL = PinnedModel(

@@ -21,7 +21,7 @@ from everyword.models.reader import decoding
 from everyword.models.reader.decoding import PAIRS, FoundAnswer, FoundEntity, FoundStatement, Matrix, Thresholds
 from everyword.models.reader.rows import JoinedRow, ReadingRow, RowWriter, Side, Turn
 from everyword.models.tokenizers import open_tokenizer
-from everyword.models.weights import EVERYWORD_SMALL, ModelFiles, find_model, unpinned_files
+from everyword.models.weights import EVERYWORD_READER, EVERYWORD_SMALL, ModelFiles, find_model, unpinned_files
 from everyword.models.wordpiece import Encoding
 
 MODEL, TOKENIZER, ABOUT = "reader.onnx", "tokenizer.json", "reader.json"
@@ -45,6 +45,11 @@ class Reader:
         self._files, self._words = files, words
         self.forget_sessions()
         register(self)
+
+    @classmethod
+    def shipped(cls) -> Reader:
+        """Open the reader that is installed with Everyword."""
+        return cls(find_model(EVERYWORD_READER), find_model(EVERYWORD_SMALL))
 
     @classmethod
     def in_folder(cls, folder: str | os.PathLike[str]) -> Reader:
