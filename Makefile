@@ -5,9 +5,11 @@ BIN := $(VENV)/bin
 BASE := $(VENV)/.base-installed
 STAMP := $(VENV)/.installed
 SMALL_LLM := $(VENV)/.small-llm
+TYPESCRIPT := packages/typescript
+NODE_MODULES := $(TYPESCRIPT)/node_modules/.package-lock.json
 
 .DEFAULT_GOAL := help
-.PHONY: browser help setup demo serve quick test check wheels pythons lint types docs bench fuzz eval clean
+.PHONY: browser typescript help setup demo serve quick test check wheels pythons lint types docs image bench fuzz eval clean
 
 help:  ## show the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -25,7 +27,7 @@ $(BASE): pyproject.toml packages/everyword-models/pyproject.toml
 	@touch $@
 
 $(STAMP): $(BASE)
-	$(PIP) install $(DISTRIBUTIONS)'[dev]'
+	$(PIP) install $(DISTRIBUTIONS)'[dev,docs]'
 	@touch $@
 
 demo: $(BASE)  ## remember a sample history and ask it five questions (base install only)
@@ -39,7 +41,7 @@ serve: $(STAMP)  ## open the service and its web page on the sample history
 quick: $(STAMP)  ## run the fast tests: no server, no browser, no killed processes, nothing marked slow
 	$(BIN)/python -m pytest --quiet --numprocesses auto --dist loadfile -m 'not slow' tests/unit tests/test_architecture.py
 
-test: $(STAMP) $(SMALL_LLM) browser  ## run every test, the fast ones first
+test: $(STAMP) $(SMALL_LLM) browser typescript  ## run every test, the fast ones first
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 # A real LLM, small enough to run anywhere, for the tests of everything that can ask one (200 MB). The package of its
@@ -55,19 +57,33 @@ browser:
 	    (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium) >/dev/null 2>&1; } || \
 	  echo 'NO BROWSER: the tests of the page will be skipped. Install chromium to run them.' >&2
 
+# The TypeScript client is generated and tested with Node.js; where there is none, its tests are skipped.
+typescript:
+	@$(MAKE) --no-print-directory $(NODE_MODULES) || \
+	  echo 'NO NODE PACKAGES: the tests of the TypeScript client will be skipped. Install Node.js 20 or later.' >&2
+
+$(NODE_MODULES): $(TYPESCRIPT)/package-lock.json
+	npm ci --silent --prefix $(TYPESCRIPT)
+	@touch $@
+
 lint: $(STAMP)  ## ruff
 	$(BIN)/ruff check .
 
 types: $(STAMP)  ## pyright, strict on src/
 	$(BIN)/pyright
 
-docs: $(STAMP)  ## check that generated docs and the README's examples are true
+docs: $(STAMP)  ## check that generated docs and all examples are true, and build the site into site/
 	$(BIN)/python -m pytest -q tests/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 check: lint types test  ## everything that must hold before a commit
 
 wheels: $(STAMP)  ## build the wheels, install them into an empty environment and run the demo there
 	$(BIN)/python tools/check_wheels.py
+
+image:  ## build the container image and run it once (needs docker)
+	docker build --tag everyword .
+	docker run --rm everyword --version
 
 pythons:  ## run the fast tests with every supported interpreter of this machine
 	@for version in 3.11 3.12 3.13; do \
@@ -89,4 +105,5 @@ eval: $(STAMP)  ## measure recall beside the peers (EVAL_DATA=folder with the da
 	@$(BIN)/python -m evals all --folder '$(EVAL_DATA)' $(EVAL_OPTIONS)
 
 clean:  ## remove what the targets above made
-	rm -rf $(VENV) .venv-3.* .demo .bench .evals .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-3.* .demo .bench .evals .pytest_cache .ruff_cache site \
+	  $(TYPESCRIPT)/node_modules $(TYPESCRIPT)/build $(TYPESCRIPT)/dist

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import doctest
+import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from tests.serve.service import serving
 from tools.make_reference import REFERENCE, reference
 
 import everyword.memory
+from everyword import Memory
 from everyword.interfaces.cli import main
 
 ROOT = Path(__file__).parent.parent.parent
-PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "packages" / "typescript" / "README.md"]
+SERVICE = "http://127.0.0.1:7330"  # the address in examples
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -30,26 +36,85 @@ def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(
-    ("name", "least"), [("tutorial", 6), ("agents", 2), ("folding", 1), ("graph", 3), ("intents", 1), ("time", 1)]
+    ("name", "least"),
+    [
+        *(("tutorial", 6), ("agents", 2), ("folding", 1), ("graph", 3), ("intents", 1), ("time", 1)),
+        *(("quickstart", 1), ("guides/chat-app", 4), ("guides/migration", 4), ("redaction", 1)),
+    ],
 )
 def test_a_page_runs_from_top_to_bottom(name: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    page = ROOT / "docs" / f"{name}.md"
-    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    blocks = python_of(name)
     assert len(blocks) >= least
-    exec(compile("\n".join(blocks), page.name, "exec"), {})
+    run_python(name, blocks)
 
 
-def test_the_commands_of_the_readme_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("name", "space", "least"), [("guides/tenants", "acme/ana", 2), ("service", "default", 1)])
+def test_a_page_runs_against_a_service(
+    name: str, space: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = python_of(name)
+    assert len(blocks) >= least
+    with Memory.open("memory.db", embedder="hashing") as memory, serving(memory) as address:
+        key = memory.admin.create_key("docs", permission="write").secret
+        run_python(name, [block.replace(SERVICE, address.rstrip("/")).replace("rk_...", key) for block in blocks])
+        assert memory.space(space).stats().events == 1
+
+
+def python_of(name: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8"), re.DOTALL)
+
+
+def run_python(name: str, blocks: list[str]) -> None:
+    exec(compile("\n".join(blocks), f"{name}.md", "exec"), {})
+
+
+@pytest.mark.parametrize(
+    ("path", "least", "shown"),
+    [
+        ("README.md", 2, "Porto"),
+        ("docs/quickstart.md", 5, "cilantro"),
+        ("docs/guides/coding-assistant.md", 4, "keep SQLite"),
+    ],
+)
+def test_the_commands_of_a_page_run(
+    path: str,
+    least: int,
+    shown: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("EVERYWORD_MEMORY", str(tmp_path / "memory.db"))
     monkeypatch.setenv("EVERYWORD_EMBEDDER", "hashing")
-    commands = re.findall(r"^\$ everyword (.*)$", README, re.MULTILINE)
-    assert len(commands) >= 2
+    commands = re.findall(r"^\$ everyword (.*)$", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(commands) >= least
     for command in commands:
-        assert main(shlex.split(command)) == 0
-    assert "Porto" in capsys.readouterr().out
+        assert main(shlex.split(command)) == 0, command
+    assert shown in capsys.readouterr().out
+
+
+def test_commands_and_options_that_are_shown_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    """The commands of blocks that are not run: each verb exists, and has the options that it is shown with."""
+    shown = {
+        tuple(shlex.split(line, comments=True)[1:])
+        for page in PAGES
+        for kind, block in re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+        for line in block.splitlines()
+        if not kind and line.startswith("everyword ")
+    }
+    assert len(shown) > 30
+    for words in sorted(shown):
+        named = words[:2] if words[0] in ("keys", "webhooks", "hook") else words[:1]
+        try:
+            code = main([*named, "--help"])
+        except SystemExit as ended:
+            code = ended.code
+        described = capsys.readouterr().out
+        assert not code, words
+        for option in (word.split("=")[0] for word in words if word.startswith("--")):
+            assert option in described, f"everyword {shlex.join(words)}"
 
 
 def test_the_examples_in_docstrings_are_true() -> None:
@@ -61,6 +126,24 @@ def test_the_examples_in_docstrings_are_true() -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    pytest.importorskip("material", reason="needs the extra docs")
+    from tools import docs_site
+
+    assert doctest.testmod(docs_site).attempted > 0
+    assert doctest.testmod(docs_site).failed == 0
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "guides" / "typescript" / "index.html").exists()
 
 
 def test_targets_that_are_named_exist() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from everyword import __version__
 from everyword.interfaces.http.event_stream import PARAMETERS as STREAM_PARAMETERS
@@ -46,6 +46,11 @@ def document() -> dict[str, Any]:
     paths: dict[str, Any] = {one.path: _operations(one, named) for one in exposed()}
     paths |= {one.path: {one.method.lower(): _file(one, named)} for one in FILES}
     paths |= _own_paths()
+    for name, schema in named.items():
+        _require_members(schema, optional=_SOMETIMES_LEFT_OUT.get(name, ()))
+    for described in (method for path in paths.values() for method in path.values()):
+        for content in described["responses"]["200"]["content"].values():
+            _require_members(content.get("schema", {}))
     return {
         "openapi": "3.1.0",
         "info": {
@@ -68,6 +73,24 @@ def document() -> dict[str, Any]:
         },
         "security": [{"key": []}, {}],
     }
+
+
+# Members of an event without a value are left out; all other results have all their members.
+_SOMETIMES_LEFT_OUT: dict[str, tuple[str, ...]] = {
+    "Event": ("key", "wing", "session", "speaker", "role", "source", "meta", "record", "text_bytes")
+}
+
+
+def _require_members(schema: Any, optional: Sequence[str] = ()) -> None:
+    """Say of the objects in the schema of a result that their members are always there."""
+    if not isinstance(schema, dict):
+        return
+    found = cast("Schema", schema)
+    properties: Schema = found.get("properties", {})
+    if properties and "required" not in found:
+        found["required"] = [name for name in properties if name not in optional]
+    for part in (*properties.values(), found.get("items"), found.get("additionalProperties"), *found.get("anyOf", ())):
+        _require_members(part)
 
 
 def _operations(one: Exposed, named: dict[str, Schema]) -> dict[str, Any]:
