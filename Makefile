@@ -9,7 +9,7 @@ TYPESCRIPT := packages/typescript
 NODE_MODULES := $(TYPESCRIPT)/node_modules/.package-lock.json
 
 .DEFAULT_GOAL := help
-.PHONY: browser typescript help setup demo serve quick test check wheels pythons lint types docs image bench fuzz eval clean
+.PHONY: browser typescript help setup demo serve quick test check wheels pythons lint types docs image frameworks bench fuzz eval clean
 
 help:  ## show the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -85,6 +85,10 @@ image:  ## build the container image and run it once (needs docker)
 	docker build --tag everyword .
 	docker run --rm everyword --version
 
+FRAMEWORKS ?=
+frameworks: $(STAMP)  ## test the adapters of agent frameworks, each in its own environment (FRAMEWORKS='llamaindex ...' for some)
+	$(BIN)/python -m tools.check_frameworks $(FRAMEWORKS)
+
 pythons:  ## run the fast tests with every supported interpreter of this machine
 	@for version in 3.11 3.12 3.13; do \
 	  command -v python$$version >/dev/null || { echo "python$$version: not on this machine"; continue; }; \
@@ -105,5 +109,5 @@ eval: $(STAMP)  ## measure recall beside the peers (EVAL_DATA=folder with the da
 	@$(BIN)/python -m evals all --folder '$(EVAL_DATA)' $(EVAL_OPTIONS)
 
 clean:  ## remove what the targets above made
-	rm -rf $(VENV) .venv-3.* .demo .bench .evals .pytest_cache .ruff_cache site \
+	rm -rf $(VENV) .venv-3.* .demo .bench .evals .frameworks .pytest_cache .ruff_cache site \
 	  $(TYPESCRIPT)/node_modules $(TYPESCRIPT)/build $(TYPESCRIPT)/dist

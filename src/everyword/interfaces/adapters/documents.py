@@ -58,6 +58,21 @@ def wing_of(memory: Memory) -> str | None:
     return getattr(getattr(memory, "scope", None) or getattr(memory, "connection", None), "wing", None)
 
 
+def hit_metadata(hit: Hit) -> dict[str, Json]:
+    """Return what is known of a hit beside its text, for frameworks that keep metadata with documents."""
+    event = hit.event
+    return {
+        **event.meta,
+        "at": event.at.isoformat(),
+        "session": event.session,
+        "speaker": event.speaker,
+        "role": event.role,
+        "source": event.source,
+        "score": hit.score,
+        "quote": hit.quote,
+    }
+
+
 def in_thread(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], Awaitable[R]]:
     """Make the async method that calls a method of `self.sync` in a thread."""
 

@@ -1,47 +1,25 @@
 """A session of the OpenAI Agents SDK on a memory: `Runner.run(agent, text, session=EverywordSession("s1", memory))`.
 
-The SDK needs a few async methods and no base class, so it is not imported here. Each item is an event of the session
-with the item's own role and speaker, so that what people say becomes statements and facts. Items come back unchanged
-except for secrets. Taking an item back, or clearing the session, is an event too; reading goes backwards from the
-newest event, and so costs as much as what is read.
+The SDK needs a few async methods and no base class, so it is not imported here.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import timedelta
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
-from everyword.errors import InvalidInput, KeyConflict, StoreBusy
+from everyword.errors import InvalidInput
 from everyword.ingest.chat_messages import events_of_messages
-from everyword.interfaces.adapters.documents import (
-    MOST_RACES,
-    Redactor,
-    as_memory,
-    finished,
-    fits_in_meta,
-    time_after,
-    to_json_text,
-    wing_of,
-)
-from everyword.types.events import Event, Json
+from everyword.interfaces.adapters.conversations import Conversation, Item, Said
+from everyword.interfaces.adapters.documents import finished, to_json_text
 from everyword.types.times import utc_now
-from everyword.types.trust import Source
 
 if TYPE_CHECKING:
     from everyword.interfaces.adapters.documents import AnyMemory
 
 __all__ = ["EverywordSession"]
-
-_NAME = "openai-agents"
-_LABEL = f"{_NAME}.session"
-_NEAR = 20  # events read at first: most calls need a few
-_TICK = timedelta(microseconds=1)
-
-Item = dict[str, Any]
 
 
 class EverywordSession:
@@ -67,167 +45,41 @@ class EverywordSession:
         if isinstance(session_settings, Mapping):
             session_settings = import_module("agents.memory").SessionSettings(**session_settings)
         self.session_settings: Any = session_settings
-        self.memory = as_memory(memory) if wing is None else as_memory(memory).wing(wing)
-        self._names = {"user": user, "assistant": agent}
-        self._redactor = Redactor(memory, redact=redact)
-        # Keys are unique in a space, so each wing has its own numbers.
-        own = wing_of(self.memory)
-        self._prefix = f"{session_id}/" if own is None else f"{session_id}/{own}/"
+        self._conversation = Conversation(
+            memory, "openai-agents", session_id, said=_said, wing=wing, user=user, agent=agent, redact=redact
+        )
+        self.memory = self._conversation.memory
 
     async def get_items(self, limit: int | None = None) -> list[Item]:
         """Read the last `limit` items, oldest first; None: as many as `session_settings` say, or all."""
         default: int | None = getattr(self.session_settings, "limit", None)
-        return await finished(self._items, default if limit is None else limit)
+        return await finished(self._conversation.items, default if limit is None else limit)
 
     async def add_items(self, items: Sequence[Mapping[str, Any]]) -> None:
         """Append items, all of them or none."""
-        if items:
-            await finished(self._append, [self._event_of(item) for item in items])
+        await finished(self._conversation.add, items)
 
     async def pop_item(self) -> Item | None:
         """Remove and return the last item; it stays in the log."""
-        return await finished(self._pop)
+        return await finished(self._conversation.pop)
 
     async def clear_session(self) -> None:
         """Remove all items; they stay in the log until they are forgotten."""
-        await finished(self._clear)
-
-    # Reading
-
-    def _items(self, limit: int | None) -> list[Item]:
-        if limit is not None and limit <= 0:
-            return []
-        found: list[Item] = []
-        for _, item in self._standing(limit):
-            found.append(item)
-            if len(found) == limit:
-                break
-        return found[::-1]
-
-    def _standing(self, wanted: int | None = 1) -> Iterator[tuple[int, Item]]:
-        """Go through the items that are left and their numbers, the newest first."""
-        taken_back: set[int] = set()
-        for event in self._newest_first(wanted):
-            entry = _entry(event)
-            number = cast("int", entry["number"])
-            if entry["do"] == "clear":
-                return
-            if entry["do"] == "pop":
-                taken_back.add(cast("int", entry["of"]))
-            elif number not in taken_back:
-                yield number, json.loads(cast("str", entry.get("item", event.text)))
-
-    def _newest_first(self, wanted: int | None) -> Iterator[Event]:
-        """Read events backwards: as many as are likely needed, then the others."""
-        near = None if wanted is None else wanted + _NEAR
-        last: Event | None = None
-        for event in self._read(limit=near):
-            yield event
-            last = event
-        if near is not None and last is not None:
-            yield from self._read(limit=None, before=last)
-
-    def _read(self, *, limit: int | None, before: Event | None = None) -> Iterator[Event]:
-        return self.memory.events(
-            session=self.session_id,
-            meta={_LABEL: self._prefix},
-            until=None if before is None else before.at,  # each event has its own time
-            newest_first=True,
-            limit=limit,
-        )
-
-    # Writing
-
-    def _pop(self) -> Item | None:
-        for _ in range(MOST_RACES):
-            newest = self._newest()
-            last = next(self._standing(), None)
-            if last is None:
-                return None
-            number, item = last
-            # Fails if anything was written since: the last item may be another one.
-            if self._written([self._change("Took back the last item.", {"do": "pop", "of": number})], newest):
-                return item
-        raise self._busy()
-
-    def _clear(self) -> None:
-        if next(self._standing(), None) is not None:
-            self._append([self._change("Cleared the session.", {"do": "clear"})])
-
-    def _append(self, events: Sequence[dict[str, Any]]) -> None:
-        for race in range(MOST_RACES):
-            if self._written(events, self._newest(), race):
-                return
-        raise self._busy()
-
-    def _busy(self) -> StoreBusy:
-        return StoreBusy(f"Too many concurrent changes of session {self.session_id}.", fix="Try again.")
-
-    def _newest(self) -> Event | None:
-        return next(iter(self._read(limit=1)), None)
-
-    def _written(self, events: Sequence[dict[str, Any]], newest: Event | None, race: int = 0) -> bool:
-        """Write events behind the newest one; tell whether no other writer was faster."""
-        # An event that this handle can't see may have taken the key, so the number also rises with each race.
-        first = 1 + race + (0 if newest is None else cast("int", _entry(newest)["number"]))
-        at = time_after(self.memory, None if newest is None else newest.at)
-        numbered: list[dict[str, Json]] = [
-            {
-                **event,
-                "key": f"{_NAME}:{self._prefix}{number}",
-                "at": at + (number - first) * _TICK,
-                "meta": {_LABEL: self._prefix, _NAME: {**event["meta"], "number": number}},
-            }
-            for number, event in enumerate(events, first)
-        ]
-        try:
-            # The values were redacted before; the name of the session must stay intact.
-            batch = self.memory.add_many(numbered, redact="none")
-        except KeyConflict:
-            return False
-        return all(one.new for one in batch)
-
-    def _event_of(self, item: Mapping[str, Any]) -> dict[str, Any]:
-        """Store an item in the meta of its text; a large one, such as a tool result, becomes the text itself."""
-        kept = self._redactor.json(item)
-        said = _said(kept)
-        role = str(said["role"])
-        event = {
-            "role": role,
-            "speaker": said["speaker"] or self._names.get(role) or role,
-            "session": self.session_id,
-        }
-        written = to_json_text(kept)  # text, because meta does not keep the order of members
-        if not fits_in_meta(kept):
-            return {**event, "text": written, "meta": {"do": "add"}}
-        return {**event, "text": self._redactor.text(str(said["text"])), "meta": {"do": "add", "item": written}}
-
-    def _change(self, text: str, meaning: Mapping[str, Json]) -> dict[str, Any]:
-        return {
-            "text": text,
-            "session": self.session_id,
-            "speaker": _NAME,
-            "role": "tool",
-            "source": Source.ASSISTANT,
-            "meta": dict(meaning),
-        }
+        await finished(self._conversation.clear)
 
 
-def _entry(event: Event) -> dict[str, Json]:
-    return cast("dict[str, Json]", event.meta[_NAME])
-
-
-def _said(item: Mapping[str, Any]) -> dict[str, Json]:
+def _said(item: Mapping[str, Any]) -> Said:
     """Read an item as chat messages are read; what has no text becomes JSON, with the role of a tool."""
     with suppress(InvalidInput):
         read = events_of_messages([item], session=None, at=0, wing=None, source=None, meta=None, clock=utc_now)
         if len(read) == 1 and str(read[0]["text"]).strip():
-            return read[0]
+            (one,) = read
+            return Said(role=str(one["role"]), text=str(one["text"]), speaker=cast("str | None", one["speaker"]))
     content: Any = item.get("content")
     several = cast("list[Any]", content) if isinstance(content, list) else []
     parts = [cast("dict[str, Any]", part) for part in several if isinstance(part, dict)]
     texts = [str(part["text"]) for part in parts if isinstance(part.get("text"), str)]
     text = "\n".join(texts)
     if text.strip() and isinstance(item.get("role"), str):
-        return {"role": item["role"], "speaker": None, "text": text}
-    return {"role": "tool", "speaker": None, "text": to_json_text(dict(item))}
+        return Said(role=str(item["role"]), text=text)
+    return Said(role="tool", text=to_json_text(dict(item)))

@@ -1,0 +1,220 @@
+# pyright: basic, reportMissingImports=false
+"""CrewAI's memory on a memory:
+
+from crewai import Crew
+from everyword import Memory
+from everyword.interfaces.adapters.crewai_memory import EverywordMemory
+
+crew = Crew(agents=[...], tasks=[...], memory=EverywordMemory(memory=Memory.open("memory.db")))
+
+Records are kept as they are: no LLM splits, merges or rates them, and no embedder of CrewAI is called. Each version of
+a record is an event, so `recall` finds it, and `forget` of Everyword removes it for good.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from everyword.extras import need
+from everyword.interfaces.adapters.documents import Document, Documents, Draft, Redactor
+
+if TYPE_CHECKING:
+    from crewai import Memory
+    from crewai.memory.types import MemoryMatch, MemoryRecord, ScopeInfo
+
+    from everyword.interfaces.adapters.documents import AnyMemory
+else:
+    Memory = need("crewai", extra="crewai").Memory
+    _types = need("crewai.memory.types", extra="crewai")
+    MemoryMatch, MemoryRecord, ScopeInfo = _types.MemoryMatch, _types.MemoryRecord, _types.ScopeInfo
+
+__all__ = ["EverywordMemory"]
+
+
+class EverywordMemory(Memory):
+    """Stores and finds records in a memory; scopes, categories and privacy are as in CrewAI."""
+
+    def __init__(self, memory: AnyMemory, *, redact: str | None = None, **options: Any) -> None:
+        """Take a memory. options: of CrewAI's `Memory`, such as root_scope or read_only."""
+        super().__init__(storage=cast("Any", _Records(memory, redact)), embedder=_no_vectors, **options)
+
+    def remember(
+        self,
+        content: str,
+        scope: str | None = None,
+        categories: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        importance: float | None = None,
+        source: str | None = None,
+        private: bool = False,
+        agent_role: str | None = None,
+        root_scope: str | None = None,
+    ) -> MemoryRecord | None:
+        """Store a text."""
+        stored = self.remember_many(
+            [content], scope, categories, metadata, importance, source, private, agent_role, root_scope
+        )
+        return stored[0] if stored else None
+
+    def remember_many(
+        self,
+        contents: list[str],
+        scope: str | None = None,
+        categories: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        importance: float | None = None,
+        source: str | None = None,
+        private: bool = False,
+        agent_role: str | None = None,
+        root_scope: str | None = None,
+    ) -> list[MemoryRecord]:
+        """Store texts, all of them or none, before the call returns."""
+        root = self.root_scope if root_scope is None else root_scope
+        now = datetime.now(UTC).replace(tzinfo=None)  # CrewAI's times are UTC without a zone
+        records = [
+            MemoryRecord(
+                content=content,
+                scope=_path(f"{root or ''}/{scope or ''}"),
+                categories=categories or [],
+                metadata={**(metadata or {}), **({"agent": agent_role} if agent_role else {})},
+                importance=self.default_importance if importance is None else importance,
+                source=source,
+                private=private,
+                created_at=now,
+                last_accessed=now,
+            )
+            for content in contents
+            if content.strip() and not self.read_only
+        ]
+        self._storage.save(records)
+        return records
+
+    def extract_memories(self, content: str) -> list[str]:
+        """Keep a text whole: what it states is read from it later, with its quote."""
+        return [content] if content.strip() else []
+
+    def recall(
+        self,
+        query: str,
+        scope: str | None = None,
+        categories: list[str] | None = None,
+        limit: int = 10,
+        depth: Literal["shallow", "deep"] = "deep",
+        source: str | None = None,
+        include_private: bool = False,
+    ) -> list[MemoryMatch]:
+        """Find records that answer a query, best first; `depth` makes no difference."""
+
+        def wanted(record: MemoryRecord) -> bool:
+            visible = include_private or not record.private or (source is not None and record.source == source)
+            return visible and (not categories or bool(set(categories) & set(record.categories)))
+
+        if not query.strip():
+            return []
+        records = cast("_Records", self._storage)
+        found = records.find(query, _path(f"{self.root_scope or ''}/{scope or ''}"), wanted)
+        return [MemoryMatch(record=record, score=score) for record, score in islice(found, limit)]
+
+
+class _Records:
+    """What CrewAI's memory asks of its storage, beside search by vector: records as keyed documents."""
+
+    def __init__(self, memory: AnyMemory, redact: str | None) -> None:
+        self._documents = Documents(memory, "crewai")
+        self._redactor = Redactor(memory, redact=redact)
+
+    def __deepcopy__(self, memo: Any) -> _Records:
+        return self  # copies of a crew share the memory
+
+    def save(self, records: list[MemoryRecord]) -> None:
+        self._documents.write([self._draft(record) for record in records])
+
+    def update(self, record: MemoryRecord) -> None:
+        self.save([record])
+
+    def find(
+        self, query: str | None, scope: str | None, wanted: Callable[[MemoryRecord], bool] = lambda _: True
+    ) -> Iterable[tuple[MemoryRecord, float]]:
+        """Go through the records of a scope: the best for a query first, or the newest."""
+        options: dict[str, Any] = {"labels": _levels(scope), "meets": lambda one: wanted(_record(one))}
+        found = self._documents.find(**options) if query is None else self._documents.search(query, **options)
+        for one in found:
+            yield _record(one), one.score or 0.0
+
+    def get_record(self, record_id: str) -> MemoryRecord | None:
+        known = self._documents.get(record_id)
+        return None if known is None else _record(known)
+
+    def list_records(self, scope_prefix: str | None = None, limit: int = 200, offset: int = 0) -> list[MemoryRecord]:
+        found = sorted((record for record, _ in self.find(None, scope_prefix)), key=lambda one: one.created_at)
+        return found[::-1][offset : offset + limit]
+
+    def delete(
+        self,
+        scope_prefix: str | None = None,
+        categories: list[str] | None = None,
+        record_ids: list[str] | None = None,
+        older_than: datetime | None = None,
+        metadata_filter: dict[str, Any] | None = None,
+    ) -> int:
+        def wanted(record: MemoryRecord) -> bool:
+            return (
+                (record_ids is None or record.id in record_ids)
+                and (not categories or bool(set(categories) & set(record.categories)))
+                and (older_than is None or record.created_at < older_than)
+                and all(record.metadata.get(name) == value for name, value in (metadata_filter or {}).items())
+            )
+
+        gone = [record.id for record, _ in self.find(None, scope_prefix, wanted)]
+        self._documents.write([Draft(key=id, text=f"Deleted {id}", body=None) for id in gone])
+        return len(gone)
+
+    def reset(self, scope_prefix: str | None = None) -> None:
+        self.delete(scope_prefix)
+
+    def count(self, scope_prefix: str | None = None) -> int:
+        return sum(1 for _ in self.find(None, scope_prefix))
+
+    def list_categories(self, scope_prefix: str | None = None) -> dict[str, int]:
+        return dict(Counter(name for record, _ in self.find(None, scope_prefix) for name in record.categories))
+
+    def list_scopes(self, parent: str = "/") -> list[str]:
+        depth = len(_levels(parent))
+        paths = {tuple(_levels(record.scope).values())[: depth + 1] for record, _ in self.find(None, parent)}
+        return sorted("/" + "/".join(path) for path in paths if len(path) > depth)
+
+    def get_scope_info(self, scope: str) -> ScopeInfo:
+        times = [record.created_at for record, _ in self.find(None, scope)]
+        return ScopeInfo(
+            path=scope,
+            record_count=len(times),
+            categories=sorted(self.list_categories(scope)),
+            oldest_record=min(times, default=None),
+            newest_record=max(times, default=None),
+            child_scopes=self.list_scopes(scope),
+        )
+
+    def _draft(self, record: MemoryRecord) -> Draft:
+        body = self._redactor.json(record.model_dump(mode="json", exclude={"content"}))
+        return Draft(key=record.id, text=self._redactor.text(record.content), body=body, labels=_levels(record.scope))
+
+
+def _record(document: Document) -> MemoryRecord:
+    return MemoryRecord(**{**document.body, "id": document.key, "content": document.text})
+
+
+def _path(scope: str) -> str:
+    return "/" + "/".join(part for part in scope.split("/") if part)
+
+
+def _levels(scope: str | None) -> dict[str, Any]:
+    """Label each level of a scope, so that the database can search below one."""
+    return {str(level): name for level, name in enumerate(part for part in (scope or "").split("/") if part)}
+
+
+def _no_vectors(texts: list[str]) -> list[list[float]]:
+    return [[] for _ in texts]

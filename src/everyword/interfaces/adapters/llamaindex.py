@@ -1,0 +1,97 @@
+# pyright: basic, reportMissingImports=false
+"""A memory block and a retriever of LlamaIndex on a memory:
+
+from everyword import Memory
+from everyword.interfaces.adapters.llamaindex import EverywordMemoryBlock, EverywordRetriever
+from llama_index.core.memory import Memory as ChatMemory
+
+memory = Memory.open("memory.db")
+chat_memory = ChatMemory.from_defaults(session_id="s1", memory_blocks=[EverywordMemoryBlock(memory=memory)])
+nodes = EverywordRetriever(memory, k=5).retrieve("Where does Ana live?")
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from everyword.extras import need
+from everyword.interfaces.adapters.documents import as_memory, finished, hit_metadata
+
+if TYPE_CHECKING:
+    from llama_index.core.base.llms.types import ChatMessage
+    from llama_index.core.memory import BaseMemoryBlock
+    from llama_index.core.retrievers import BaseRetriever
+    from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+
+    from everyword.interfaces.adapters.documents import AnyMemory
+    from everyword.types.events import Hit
+else:
+    BaseMemoryBlock = need("llama_index.core.memory", extra="llamaindex").BaseMemoryBlock
+    BaseRetriever = need("llama_index.core.retrievers", extra="llamaindex").BaseRetriever
+    _schema = need("llama_index.core.schema", extra="llamaindex")
+    NodeWithScore, QueryBundle, TextNode = _schema.NodeWithScore, _schema.QueryBundle, _schema.TextNode
+    ChatMessage = need("llama_index.core.base.llms.types", extra="llamaindex").ChatMessage
+
+__all__ = ["EverywordMemoryBlock", "EverywordRetriever"]
+
+_SESSION = "session_id"  # where LlamaIndex puts the session of a message
+_ROLES = {"chatbot": "assistant", "model": "assistant"}  # names of other vendors
+
+
+class EverywordRetriever(BaseRetriever):
+    """Finds events as `Memory.recall` does; their times and speakers are in the metadata of the nodes."""
+
+    def __init__(
+        self, memory: AnyMemory, *, k: int | Literal["auto"] = 10, filters: dict[str, Any] | None = None, **options: Any
+    ) -> None:
+        """Search a memory. filters: conditions of recall, such as speaker, session or since."""
+        super().__init__(**options)
+        self._memory = as_memory(memory)
+        self._k: int | Literal["auto"] = k
+        self._filters = dict(filters or {})
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return [_node(hit) for hit in self._memory.recall(query_bundle.query_str, k=self._k, **self._filters)]
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return await finished(self._retrieve, query_bundle)
+
+
+class EverywordMemoryBlock(BaseMemoryBlock[str]):
+    """Keeps the messages that leave the short-term memory, and tells what answers the newest question."""
+
+    name: str = "long_term_memory"
+    memory: Any  # a Memory, an AsyncMemory or a Client
+    wing: str | None = None  # of what is kept and told; default: the memory as it is
+    user: str | None = None  # the names of who speaks as "user" and as "assistant"
+    agent: str | None = None
+    budget: int = 800  # most tokens of what is told
+
+    async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
+        asked = [message.content for message in messages or [] if message.role.value == "user" and message.content]
+        return (await finished(self._scope().context, asked[-1], self.budget)).text if asked else ""
+
+    async def _aput(self, messages: list[ChatMessage]) -> None:
+        names: dict[str, str | None] = {"user": self.user, "assistant": self.agent}
+        kept = [(_role(message), message) for message in messages]
+        said = [{"role": role, "content": one.content, "name": names.get(role)} for role, one in kept if one.content]
+        if said:
+            session = messages[0].additional_kwargs.get(_SESSION)
+            await finished(self._scope().add, said, session=session)
+
+    async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
+        """Leave the block out: half a quote could mean something else."""
+        return None
+
+    def _scope(self) -> Any:
+        memory = as_memory(self.memory)
+        return memory if self.wing is None else memory.wing(self.wing)
+
+
+def _node(hit: Hit) -> NodeWithScore:
+    return NodeWithScore(node=TextNode(id_=hit.event.id, text=hit.text, metadata=hit_metadata(hit)), score=hit.score)
+
+
+def _role(message: ChatMessage) -> str:
+    role: str = message.role.value
+    return _ROLES.get(role, role)
