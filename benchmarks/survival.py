@@ -277,7 +277,7 @@ def _writer(path: str, number: int, seconds: float) -> None:
     keys: list[str] = []
     errors: list[str] = []
     new = turn = 0
-    with Memory.open(path, embedder="hashing") as memory:
+    with Memory.open(path, embedder="hashing", reader="none") as memory:
         _warm()
         _say("ready")
         sys.stdin.readline()
@@ -311,7 +311,7 @@ def _reader(path: str, number: int, seconds: float) -> None:
     errors: list[str] = []
     reads = half = 0
     draw = random.Random(number)
-    with Memory.open(path, embedder="hashing") as memory:
+    with Memory.open(path, embedder="hashing", reader="none") as memory:
         _warm()
         _say("ready")
         sys.stdin.readline()

@@ -170,7 +170,8 @@ def _reading(asked: argparse.Namespace) -> int:
     from evals.reading import as_json, as_table, load, measure
     from everyword.models.reader.reader import Reader
 
-    found = measure(load(asked.data, split=asked.split), Reader.in_folder(asked.model))
+    reader = Reader.shipped() if asked.model is None else Reader.in_folder(asked.model)
+    found = measure(load(asked.data, split=asked.split), reader)
     if asked.json is not None:
         asked.json.write_text(as_json(found), encoding="utf-8")
     say(as_table(found))
@@ -293,7 +294,7 @@ def _parser() -> argparse.ArgumentParser:
     reading.set_defaults(do=_reading)
     reading.add_argument("--data", type=Path, nargs="+", required=True, help="conversations, one a line (JSONL)")
     reading.add_argument("--split", choices=["train", "choose", "held"], help="only the conversations kept for this")
-    reading.add_argument("--model", type=Path, required=True, help="folder of reader.onnx and reader.json")
+    reading.add_argument("--model", type=Path, help="folder of another reader than the installed one")
     reading.add_argument("--json", type=Path, help="keep the scores here")
 
     asking = commands.add_parser("ask", help="tell labelled conversations to a memory and ask their questions")

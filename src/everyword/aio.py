@@ -151,9 +151,7 @@ class AsyncAdmin:
     ) -> AsyncIterator[Imported | EverywordError]:
         """Import a folder and whatever comes to it from then on; see `Admin.follow`."""
         left = stop or threading.Event()
-        found = self.sync.follow(
-            path, format=format, redact=redact, tz=tz, wait=wait, every_s=every_s, stop=left
-        )
+        found = self.sync.follow(path, format=format, redact=redact, tz=tz, wait=wait, every_s=every_s, stop=left)
         return _each(found, left)
 
 

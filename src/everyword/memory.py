@@ -44,7 +44,7 @@ from everyword.models.tokenizers import TokenizerSpec
 from everyword.retrieval.config import HYBRID, SearchConfig
 from everyword.settings import AUTO, DEFAULT_PROFILE, Settings
 from everyword.storage.opening import open_store
-from everyword.storage.protocol import FACTS, INTENTS, SESSIONS, Cursor, Reader, Seqs, Workplace
+from everyword.storage.protocol import CONCEPTS, FACTS, SESSIONS, Cursor, Reader, Seqs, Workplace
 from everyword.types.events import (
     DEFAULT_SPACE,
     Answer,
@@ -693,7 +693,7 @@ class Memory:
         from everyword.jobs.feed import feed, feed_scope
 
         checked_count("limit", limit, _MOST_NEWS)
-        with self.scope.reader(*(() if after == NOW else (FACTS, INTENTS))) as reader:
+        with self.scope.reader(*(() if after == NOW else (FACTS, CONCEPTS))) as reader:
             return feed(feed_scope(self.scope.engine, reader, self.scope.wing), after, limit=limit)
 
     @public

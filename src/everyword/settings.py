@@ -50,12 +50,15 @@ class Settings:
     background: bool = True
     # False: only settle() derives statements, facts, session summaries and intents.
     extract: bool = True
+    # The model that reads events into statements and names: "none", or a folder with reader.onnx and reader.json. None:
+    # EVERYWORD_READER, or the installed one.
+    reader: str | None = None
     # False: only settle() derives concepts.
     fold: bool = True
     # How concepts are found and named: "general", "personal", "software" ..., or a TOML file. A graph keeps its profile
     # until rebuild().
     profile: str = DEFAULT_PROFILE
-    # Whether settle() lets an LLM, if there is one, read events for what rules miss. False queues no jobs for it.
+    # Whether settle() lets an LLM, if there is one, read events for what the reader misses. False queues no jobs.
     llm_extract: bool = True
     # Whether settle() lets an LLM, if there is one, summarise sessions and word and link concepts. False queues no jobs
     # for it.

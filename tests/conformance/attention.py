@@ -1,62 +1,41 @@
-"""Marks of events and counts of recalls, as a store keeps them."""
+"""What is newest, and counts of recalls, as a store keeps them."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 
 from conformance.making import SPACE, START, draft, drafts, put, remove
-from everyword.storage.protocol import Access, MarkFilter, MarkRow, Store
-from everyword.types.events import Span
+from conformance.statements import put_stated
+from everyword.storage.protocol import Access, Store
+from everyword.types.statements import TO_DO, StatementKind, Status
 from everyword.types.times import to_micros
-
-ANY = MarkFilter()
 
 
 class AttentionConformance:
     """What attention asks of a store."""
 
-    def test_marks_come_back_newest_first_and_by_kind(self, store: Store) -> None:
-        first, second = put(store, drafts(["one two", "three four"]))
-        rows = [
-            MarkRow(first, "goal", Span(0, 3), {"strength": 0.5}),
-            MarkRow(first, "goal", Span(4, 7), {}),
-            MarkRow(second, "deed", Span(0, 5), {}),
-            MarkRow(second, "goal", Span(6, 10), {"é": "\U0001f600"}),
-        ]
+    def test_the_newest_statements_of_some_kinds_come_with_their_events_closed_ones_too(self, store: Store) -> None:
+        kinds = (StatementKind.TASK, StatementKind.PLAN, StatementKind.FACT, StatementKind.TASK)
+        made = [put_stated(store, one, kind=kind) for one, kind in zip(drafts("abcd"), kinds, strict=True)]
+        put_stated(store, draft("e"), kind=StatementKind.TASK, space="elsewhere")
         with store.writer(SPACE) as writer:
-            writer.put_marks(rows)
+            writer.close_statement(made[0][1].id, status=Status.RETRACTED, valid_to=None, at=to_micros(START)[0])
         with store.file_reader() as file:
             reader = file.reader(SPACE)
-            assert reader.marks("goal", ANY, limit=10) == [rows[3], rows[0], rows[1]]
-            assert reader.marks("deed", ANY, limit=10) == [rows[2]]
-            assert reader.marks("goal", ANY, limit=1) == [rows[3]]
-            assert file.reader("elsewhere").marks("goal", ANY, limit=10) == []
-            # In the order of arrival, each event once, from behind one.
-            assert reader.marked_after(["goal", "deed"], after=0, limit=10) == [first, second]
-            assert reader.marked_after(["goal", "deed"], after=0, limit=1) == [first]
-            assert reader.marked_after(["deed"], after=0, limit=10) == [second]
-            assert reader.marked_after(["goal"], after=second, limit=10) == []
-            assert file.reader("elsewhere").marked_after(["goal"], after=0, limit=10) == []
+            newest = reader.newest_statements(TO_DO, limit=9)
+            assert [(seq, one.quote) for seq, one in newest] == [(made[n][0], "abcd"[n]) for n in (3, 1, 0)]
+            assert [one.status for _, one in newest] == [Status.CURRENT, Status.CURRENT, Status.RETRACTED]
+            assert reader.newest_statements(TO_DO, limit=2) == newest[:2]
+            assert reader.newest_statements([StatementKind.FACT], limit=9) == [made[2]]
+            assert reader.newest_statements([], limit=9) == []
+            assert file.reader("nowhere").newest_statements(TO_DO, limit=9) == []
 
-    def test_marks_are_filtered_by_wing_and_by_what_was_known(self, store: Store) -> None:
-        later = to_micros(START)[0] - 1
-        here, there = put(store, [draft("a", wing="work", recorded_at=later), draft("b", recorded_at=later + 1)])
-        with store.writer(SPACE) as writer:
-            writer.put_marks([MarkRow(seq, "goal", Span(0, 1), {}) for seq in (here, there)])
-        with store.reader(SPACE) as reader:
-            in_wing = reader.marks("goal", MarkFilter(wing="work"), limit=9)
-            then = reader.marks("goal", MarkFilter(as_of=START - timedelta(microseconds=1)), limit=9)
-        assert [row.seq for row in in_wing] == [here]
-        assert [row.seq for row in then] == [here]
-
-    def test_removing_an_event_removes_its_marks_and_counts(self, store: Store) -> None:
+    def test_removing_an_event_removes_its_counts(self, store: Store) -> None:
         gone, kept = put(store, drafts(["one", "two"]))
         with store.writer(SPACE) as writer:
-            writer.put_marks([MarkRow(seq, "goal", Span(0, 3), {}) for seq in (gone, kept)])
             writer.put_accesses({gone: Access(2, 5), kept: Access(1, 7)})
         remove(store, [gone])
         with store.reader(SPACE) as reader:
-            assert [row.seq for row in reader.marks("goal", ANY, limit=9)] == [kept]
             assert reader.accesses([gone, kept]) == {kept: Access(1, 7)}
         assert store.audit().problems == ()
 
@@ -69,14 +48,6 @@ class AttentionConformance:
             assert reader.accesses([one, two, 99_999]) == {one: Access(5, 50), two: Access(1, 9)}
             assert reader.most_recalled(limit=9) == [one, two]
             assert reader.most_recalled(limit=1) == [one]
-
-    def test_all_marks_can_be_dropped(self, store: Store) -> None:
-        (seq,) = put(store, drafts(["one"]))
-        with store.writer(SPACE) as writer:
-            writer.put_marks([MarkRow(seq, "goal", Span(0, 3), {})])
-            writer.drop_marks()
-        with store.reader(SPACE) as reader:
-            assert reader.marks("goal", ANY, limit=9) == []
 
     def test_the_newest_events_and_the_wings(self, store: Store) -> None:
         made = [draft(str(n), wing="work" if n % 2 else None, at=START + timedelta(minutes=n)) for n in range(5)]
@@ -93,14 +64,3 @@ class AttentionConformance:
             assert reader.newest_events(None, as_of=before, limit=9) == []
             assert reader.wing_counts(as_of=known) == {"work": 2, None: 3}
             assert reader.wing_counts(as_of=before) == {}
-
-    def test_marks_are_in_one_transaction_with_the_rest(self, store: Store) -> None:
-        (seq,) = put(store, drafts(["one"]))
-        try:
-            with store.writer(SPACE) as writer:
-                writer.put_marks([MarkRow(seq, "goal", Span(0, 3), {})])
-                raise ValueError
-        except ValueError:
-            pass
-        with store.reader(SPACE) as reader:
-            assert reader.marks("goal", ANY, limit=9) == []

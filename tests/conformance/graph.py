@@ -9,9 +9,9 @@ import pytest
 
 from conformance.making import NOW, SPACE, START, draft, put
 from everyword.errors import StoreError
-from everyword.knowledge.legacy.extract.facts import timeline
+from everyword.knowledge.timeline import timeline
 from everyword.storage.fact_rows import fact_line
-from everyword.storage.protocol import LOOKED_UP, SPEAKS, FactFilter, FactKey, MentionRow, NameRow, Store, SummaryRow
+from everyword.storage.protocol import SPEAKS, FactFilter, FactKey, MentionRow, NameRow, Store, SummaryRow
 from everyword.types.events import Event, Span
 from everyword.types.graph import FactDraft, KnownName, entity_id
 from everyword.types.times import from_micros
@@ -72,12 +72,7 @@ class GraphConformance:
         first, second = known(store)
         porto = entity_id(SPACE, "Porto")
         with store.writer(SPACE) as writer:
-            writer.put_mentions(
-                [
-                    MentionRow(porto, first, LOOKED_UP, LOOKED_UP, "", 0),
-                    MentionRow(porto, second, 10, 15, "place", 90),
-                ],
-            )
+            writer.put_mentions([MentionRow(porto, second, 10, 15, "place", 90)])
         with store.file_reader() as file:
             reader = file.reader(SPACE)
             assert reader.first_named([ANA, LEEDS, porto, "en_x"]) == {ANA: first, LEEDS: first, porto: second}

@@ -269,10 +269,7 @@ class LogConformance:
             sessions = reader.sessions(EVERYTHING)
             of_bo = reader.sessions(Filter(speaker="Bo"))
             assert reader.sessions(EVERYTHING, limit=2) == sessions[:2]
-            assert (
-                reader.sessions(Filter(speaker="Ana"), limit=1)
-                == reader.sessions(Filter(speaker="Ana"))[:1]
-            )
+            assert reader.sessions(Filter(speaker="Ana"), limit=1) == reader.sessions(Filter(speaker="Ana"))[:1]
         assert [session.name for session in sessions] == ["S1", "s1", "s2"]
         both = sessions[1]
         assert both.wings == ("w1", "w2")
@@ -370,9 +367,7 @@ class LogConformance:
             reader = file.reader(SPACE)
             assert reader.around([mine[0]], 5) == [[mine[0], mine[2]]]
             assert file.reader("yours").around([yours[0]], 5) == [yours]
-            assert list(filter(None, reader.around([yours[0], mine[1], mine[2], 999_999], 5))) == [
-                [mine[0], mine[2]]
-            ]
+            assert list(filter(None, reader.around([yours[0], mine[1], mine[2], 999_999], 5))) == [[mine[0], mine[2]]]
             assert list(filter(None, file.reader("nowhere").around(mine, 5))) == []
 
     def test_a_writer_sees_the_turns_that_it_wrote(self, store: Store) -> None:

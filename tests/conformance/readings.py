@@ -1,4 +1,4 @@
-"""Readings: what an LLM found in events, the work that is owed for it, and what goes when something is forgotten."""
+"""Readings of events by the reader and by LLMs, the work that they owe, and what goes with what is forgotten."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ReadingsConformance:
         with store.file_reader() as file:
             reader = file.reader(SPACE)
             assert reader.readings([one, two, three]) == {one: "new", two: "2"}
-            assert (reader.readings([three]) == reader.readings([]) == file.reader("nowhere").readings([one]) == {})
+            assert reader.readings([three]) == reader.readings([]) == file.reader("nowhere").readings([one]) == {}
             assert reader.resting_on([two]) == []
             assert reader.resting_on([three, one]) == [one]
             assert reader.resting_on([]) == file.reader("nowhere").resting_on([three]) == []
@@ -76,6 +76,49 @@ class ReadingsConformance:
         assert store.audit(deep=False).problems == ()
         with store.reader(SPACE) as reader:
             assert reader.readings([one, 99]) == {one: "1"}
+
+    # By the reader
+
+    def test_readings_of_the_model_are_read_back_and_later_ones_take_their_place(self, store: Store) -> None:
+        one, two, three = put(store, drafts(["one", "two", "three"]))
+        with store.writer(SPACE) as writer:
+            writer.put_model_readings({one: '{"é": "\\ud800"}', two: "2"}, model="old")
+            writer.put_model_readings({two: "new"}, model="new")
+        with store.file_reader() as file:
+            reader = file.reader(SPACE)
+            assert reader.model_readings([one, two, three]) == {one: ("old", '{"é": "\\ud800"}'), two: ("new", "new")}
+            assert reader.model_readings([three]) == reader.model_readings([]) == {}
+            assert file.reader("nowhere").model_readings([one]) == {}
+        with store.writer(SPACE) as writer:
+            writer.drop_statements(None)  # what the reader found is kept: it need not read again
+            assert set(writer.model_readings([one, two])) == {one, two}
+            writer.drop_model_readings([one])
+            assert set(writer.model_readings([one, two])) == {two}
+            writer.drop_model_readings(None)
+            assert writer.model_readings([one, two]) == {}
+
+    def test_an_event_takes_the_readings_of_the_model_along(self, store: Store) -> None:
+        one, two = put(store, drafts(["one", "two"]))
+        (same,) = put(store, [draft("one")], space="other")
+        for space, seqs in ((SPACE, (one, two)), ("other", (same,))):
+            with store.writer(space) as writer:
+                writer.put_model_readings(dict.fromkeys(seqs, "{}"), model="m")
+        remove(store, [one])
+        with store.file_reader() as file:
+            assert set(file.reader(SPACE).model_readings([one, two])) == {two}
+            assert set(file.reader("other").model_readings([same])) == {same}
+        audit = store.audit(deep=True)
+        assert (audit.problems, audit.checked["model readings"]) == ((), 2)
+
+    def test_verify_finds_a_reading_of_the_model_without_its_event(self, store: Store) -> None:
+        (one,) = put(store, [draft("one")])
+        with store.writer(SPACE) as writer:
+            writer.put_model_readings({one: "{}", 99: "{}"}, model="m")
+        assert any("readings of the model" in problem.what for problem in store.audit(deep=False).problems)
+        with store.writer(SPACE) as writer:
+            writer.drop_statements(None)
+            assert set(writer.model_readings([one, 99])) == {one}
+        assert store.audit(deep=False).problems == ()
 
     # The work
 

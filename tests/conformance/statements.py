@@ -98,7 +98,7 @@ class StatementsConformance:
             store,
             made,
             quote="I live in “Lisbon” 🍵",
-            kind=StatementKind.KEY_FACT,
+            kind=StatementKind.FACT,
             category=Category.LIFESTYLE,
             date=SaidDate(datetime(2025, 3, 1, tzinfo=UTC), datetime(2025, 4, 1, tzinfo=UTC), "in March", False),
             entities=("Lisbon", "Porto"),
@@ -107,7 +107,7 @@ class StatementsConformance:
             slot=Slot("Ana", "lives_in"),
             value="“Lisbon” 🍵",
             stance=Stance.CHANGED,
-            extractor="rules/1",
+            extractor="reader/1",
         )
         with store.reader(SPACE) as reader:
             assert reader.statement(statement.id) == statement
@@ -333,12 +333,12 @@ class StatementsConformance:
                 assert allowed.tolist() == expected
 
     def test_only_what_is_current_is_counted_by_kind(self, store: Store) -> None:
-        put_stated(store, draft("one"), kind=StatementKind.TODO)
-        put_stated(store, draft("two"), kind=StatementKind.TODO)
+        put_stated(store, draft("one"), kind=StatementKind.TASK)
+        put_stated(store, draft("two"), kind=StatementKind.TASK)
         put_stated(store, draft("three"), kind=StatementKind.DECISION)
         put_stated(store, draft("four"), kind=StatementKind.DECISION, valid_to=START)
         with store.reader(SPACE) as reader:
-            assert list(reader.statement_counts().items()) == [("todo", 2), ("decision", 1)]
+            assert list(reader.statement_counts().items()) == [("task", 2), ("decision", 1)]
 
     # Removing
 
@@ -445,9 +445,9 @@ class StatementsConformance:
             assert (set(writer.cursors().values()), writer.last_seq) == ({0}, last)
             writer.set_cursor("facts", first)
             writer.set_cursor("facts", second)
-            writer.set_cursor("intents", last)
+            writer.set_cursor("sessions", last)
         with store.writer(SPACE) as writer:
-            assert (writer.cursor("facts"), writer.cursor("intents"), writer.cursor("concepts")) == (second, last, 0)
+            assert (writer.cursor("facts"), writer.cursor("sessions"), writer.cursor("concepts")) == (second, last, 0)
             assert [writer.count_behind(seq) for seq in (0, second, last)] == [3, 1, 0]
             writer.remove(np.array([last], np.int64))
         with store.reader(SPACE) as reader:  # what is gone is behind nobody, and its number is not given again

@@ -17,13 +17,13 @@ S The door code of the gym is 2209 | fact | gym | door_code | 2209 |  | asserted
 [2026-03-05 08:10] Bexley: My cat Pickle sleeps on the piano all day.
 E Pickle | pet | Pickle
 S My cat Pickle sleeps on the piano all day | habit | Pickle | sleeps | piano |  | asserted
-[2026-04-05 08:10] Oyelaran: The door code of the gym changed to 4771.
-S The door code of the gym changed to 4771 | fact | gym | door_code | 4771 |  | asserted
+[2026-04-05 08:10] Oyelaran: The door code of the gym is 4771 now.
+S The door code of the gym is 4771 now | fact | gym | door_code | 4771 |  | asserted
 Q What is the door code of the gym? | 3 | 4771
 Q Where does the cat Pickle sleep? | 2 | piano
 Q What is the door code of the gym? | 1 | 2209
 Q Which dentist fixed Bexley's crown? | - | never_told
-P 1 The door code of the gym is 2209 | 3 The door code of the gym changed to 4771 | replaces
+P 1 The door code of the gym is 2209 | 3 The door code of the gym is 4771 now | replaces
 """
 
 

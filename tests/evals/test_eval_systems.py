@@ -122,6 +122,7 @@ def test_contexts_are_those_that_a_user_would_get(tmp_path: Path, monkeypatch: p
     assert answer.pack is not None
     with Memory.open(":memory:", "hashing") as memory:
         memory.add_many([{"key": text, "text": text, "session": "s", "at": at} for text in texts])
+        memory.admin.settle()
         for budget in (60, 300, 2000):
             ours = memory.context("which boat has 3 sails", budget).text
             assert inside(answer.pack(budget)) == inside(ours) != ""

@@ -230,7 +230,7 @@ def test_forgetting_asks_first(served: Served, opened: Callable[..., Page]) -> N
     home = lane(page, "Ana · lives in")
     home.get_by_role("button", name="Forget").click()
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("“I moved to Porto yesterday.")
+    expect(dialog).to_contain_text("“I moved to Porto yesterday”")
     expect(dialog).to_contain_text("can’t be undone")
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)

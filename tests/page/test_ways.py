@@ -41,6 +41,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         memory.space("names").add_many(
             {"text": f"hm {name}", "speaker": name} for name in ("Bo", "Cy", "Di", "Ed", "Fay")
         )
+        memory.admin.settle()
     with serving(path) as served:
         yield served
 

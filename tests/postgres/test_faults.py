@@ -263,10 +263,10 @@ def test_a_writer_may_have_less_patience_than_others(location: str) -> None:
     with store.writer("home") as first:
         first.set_cursor("facts", 1)
         began = time.monotonic()
-        with pytest.raises(StoreBusy), store.writer('home', patience_s=0.1) as second:
+        with pytest.raises(StoreBusy), store.writer("home", patience_s=0.1) as second:
             second.set_cursor("facts", 2)
         assert time.monotonic() - began < 10
-    with store.writer('home', patience_s=0.1) as third:
+    with store.writer("home", patience_s=0.1) as third:
         third.set_cursor("facts", 2)
     store.close()
 

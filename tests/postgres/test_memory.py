@@ -261,7 +261,7 @@ def test_words_that_an_older_version_indexed_are_indexed_anew_on_a_server(
     "change",
     [
         lambda tables: tables.clear(next(one for one in tables.tables() if one.name == "event_tags")),
-        lambda tables: tables.clear(next(one for one in tables.tables() if one.name == "marks")),
+        lambda tables: tables.clear(next(one for one in tables.tables() if one.name == "mentions")),
         lambda tables: tables.clear(next(one for one in tables.tables() if one.name == "fold_loose")),
     ],
 )

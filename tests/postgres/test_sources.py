@@ -14,9 +14,7 @@ QUESTION = "Where does Ana live?"
 def test_a_server_trusts_sources_as_a_file_does(location: str) -> None:
     told = []
     for where in (":memory:", location):
-        with Memory.open(
-            where, embedder="hashing", tokenizer="words", clock=Clock(NOW), fence_key="one"
-        ) as memory:
+        with Memory.open(where, embedder="hashing", tokenizer="words", clock=Clock(NOW), fence_key="one") as memory:
             memory.add("I live in Lisbon.", speaker="Ana", role="user", at="2026-01-05T10:00Z")
             memory.add("I live in Evilville now, I moved.", speaker="Ana", source="import", at="2026-02-05T10:00Z")
             memory.add_many(

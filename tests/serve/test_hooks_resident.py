@@ -85,11 +85,11 @@ def test_hooks_start_one_and_only_one(home: str, tmp_path: Path, capsys: pytest.
     first = until(lambda: pid_of(home))
     assert first
     run(home, "UserPromptSubmit", prompt="hello")
-    assert "Add tide tables." in capsys.readouterr().out
+    assert "Add tide tables" in capsys.readouterr().out
     run(home, "UserPromptSubmit", prompt="hello")
     assert capsys.readouterr().out == ""
     run(home, "SessionStart", source="resume")
-    assert "Add tide tables." in capsys.readouterr().out
+    assert "Add tide tables" in capsys.readouterr().out
     # What it keeps at hand is never older than what was written, by whichever process.
     with Memory.open(f"{home}/m.db", embedder="hashing") as memory:
         memory.add("We decided to paint the pier green.", role="user", session="old", wing="harbour")

@@ -34,7 +34,13 @@ NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 # What is done where the file is, or is of the library's own inside.
 HISTORY = [
     {"text": "I moved to Lisbon in March.", "speaker": "Ana", "session": "s1", "at": "2026-04-02T10:00Z", "key": "a"},
-    {"text": "No cilantro, ever.", "speaker": "Ana", "session": "s1", "at": "2026-04-02T10:05+02:00", "wing": "food"},
+    {
+        "text": "I used to like cilantro.",
+        "speaker": "Ana",
+        "session": "s1",
+        "at": "2026-04-02T10:05+02:00",
+        "wing": "food",
+    },
     {"text": "We decided to ship on Friday.", "speaker": "Will", "session": "s2", "meta": {"n": [1, {"x": None}]}},
     {"text": "I moved to Porto in May, for work.", "speaker": "Ana", "session": "s3", "at": "2026-05-20T10:00Z"},
     {"text": "I must renew the passport by June.", "speaker": "Will", "session": "s2", "at": "2026-05-20T11:00Z"},

@@ -441,9 +441,7 @@ class TestDoctor:
         checks = {check["name"]: check for check in done.json["checks"]}
         assert done.code == 0
         assert done.json["ok"] is True
-        assert {"everyword", "python", "apsw", "numpy", "onnxruntime", "model", "tokenizer"} <= set(
-            checks
-        )
+        assert {"everyword", "python", "apsw", "numpy", "onnxruntime", "model", "tokenizer"} <= set(checks)
         assert {"memory", "writable", "write-ahead log", "lock file", "schema", "queue", "verify"} <= set(checks)
         assert {check["state"] for check in checks.values()} == {"ok"}
         assert run("doctor").out.endswith("No problems.\n")

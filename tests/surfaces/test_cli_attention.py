@@ -43,10 +43,10 @@ def test_intents_with_their_quotes_and_what_an_answer_does(run: Run) -> None:
     shown = run("intents")
     assert shown.code == 0
     assert "task" in shown.out
-    assert "“I need to send the budget report to Ana by tomorrow.” (Leo)" in shown.out
+    assert "“I need to send the budget report to Ana by tomorrow” (Leo)" in shown.out
     (intent,) = run("intents", "--json").json["intents"]
     assert intent["status"] == "pending"
-    assert intent["grounds"][0]["quote"] == SAID[0][0]
+    assert intent["grounds"][0]["quote"] == SAID[0][0].rstrip(".")
     assert 0 < intent["priority"] <= 1
     answered = run("answer_intent", intent["id"], "accept", "--json").json
     assert answered["status"] == "scheduled"

@@ -25,7 +25,7 @@ def test_a_note_for_each_with_links_and_quotes(memory: Memory, tmp_path: Path) -
     assert memory.admin.export(wiki=tmp_path / "notes") == 4
     ana = (tmp_path / "notes" / "people" / "Ana.md").read_text()
     assert "## Now" in ana
-    assert "lives in [[Porto]] since 2026-03-01 — “I moved to Porto in March.”" in ana
+    assert "lives in [[Porto]] since 2026-03-01 — “I moved to Porto in March”" in ana
     assert "lives in [[Leeds]] since 2026-01-10 until 2026-03-01" in ana
     assert "[[Ana]] lives in" in (tmp_path / "notes" / "places" / "Porto.md").read_text()
     assert not list(tmp_path.rglob("*.partial"))
@@ -82,7 +82,7 @@ def test_the_graph_as_one_file(memory: Memory, tmp_path: Path, ending: str) -> N
     if ending == "json":
         graph = json.loads(path.read_text())
         relations = {(edge["relation"], edge["quotes"][0]) for edge in graph["edges"] if "quotes" in edge}
-        assert ("lives_in", "I moved to Porto in March.") in relations
+        assert ("lives_in", "I moved to Porto in March") in relations
         assert count == len(graph["nodes"]) + len(graph["edges"])
     else:
         root = ElementTree.fromstring(path.read_text())

@@ -145,4 +145,3 @@ class TestTokenizers:
         monkeypatch.delenv(weights.FOLDER_VARIABLE, raising=False)
         with pytest.raises(ModelMissing, match='tokenizer="words"'):
             load_tokenizer()
-

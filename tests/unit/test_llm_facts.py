@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from everyword import Memory
-from everyword.knowledge.legacy.extract.llm.prompting import GLEAN, prompt
+from everyword.knowledge.llm.prompting import GLEAN, prompt
 from everyword.models.llm import Reply
 from llm_memory import MONDAY, MovedClock, remembering
 from llm_server import Asked, LLMServer, Step, chat, serving
 
-PORTO = "Boxes everywhere! Porto since March, and no regrets so far."
+PORTO = "Boxes everywhere! Hello Porto, since March, and no regrets so far."
 SIEMENS = "Big news from Maria: Siemens took her on last week."
 
 
@@ -34,7 +34,7 @@ def fact(quote: str, subject: str, relation: str, object: str, **more: Any) -> d
     return given | more
 
 
-MOVED = fact("Porto since March", "Ana", "lives_in", "Porto", **{"course": "began", "from": "since March"})
+MOVED = fact("Porto, since March", "Ana", "lives_in", "Porto", **{"course": "began", "from": "since March"})
 HIRED = fact(
     "Siemens took her on last week", "Maria", "works_at", "Siemens", **{"course": "began", "from": "last week"}
 )
@@ -79,7 +79,7 @@ def server() -> Iterator[LLMServer]:
         yield server
 
 
-def test_it_finds_a_fact_that_no_rule_does_and_dates_it_by_the_words_that_were_said(
+def test_it_finds_a_fact_that_the_reader_does_not_and_dates_it_by_the_words_that_were_said(
     server: LLMServer, clock: MovedClock
 ) -> None:
     with remembering(server, clock) as memory:
@@ -93,7 +93,7 @@ def test_it_finds_a_fact_that_no_rule_does_and_dates_it_by_the_words_that_were_s
         assert (porto.valid_from.year, porto.valid_from.month) == (2026, 3)
         assert lisbon.valid_to == porto.valid_from  # one home at a time: the new one closes the old
         assert porto.open
-        assert porto.sources[0].quote == "Porto since March"
+        assert porto.sources[0].quote == "Porto, since March"
         assert porto.sources[0].confidence <= 0.8
         assert memory.admin.verify().ok
 
@@ -114,7 +114,7 @@ def test_a_name_of_the_table_leads_to_the_name_in_the_turn(clock: MovedClock) ->
         assert of_llm(memory) == [("Maria Silva", "works_at", "Siemens")]
 
 
-def test_what_rules_found_already_stays_theirs(clock: MovedClock) -> None:
+def test_what_the_reader_found_already_stays_its_own(clock: MovedClock) -> None:
     same = fact("I live in Lisbon", "Ana", "lives_in", "Lisbon")
     with serving(claiming({"I live in Lisbon.": [same]})) as server, remembering(server, clock) as memory:
         memory.add("I live in Lisbon.", speaker="Ana")
@@ -125,14 +125,14 @@ def test_what_rules_found_already_stays_theirs(clock: MovedClock) -> None:
 
 
 INVENTED = {
-    "a quote that nobody said": MOVED | {"quote": "Porto since April"},
-    "a quote with a letter changed": MOVED | {"quote": "Porto since march"},
+    "a quote that nobody said": MOVED | {"quote": "Porto, since April"},
+    "a quote with a letter changed": MOVED | {"quote": "Porto, since march"},
     "an object outside the quote": MOVED | {"quote": "no regrets so far"},
     "somebody whom the turn does not name": MOVED | {"subject": "Maria"},
     "a place that the turn does not name": MOVED | {"object": "Madrid"},
     "words that the quote does not have": MOVED | {"relation": "likes", "object": "sailing"},
-    "a person as a home": fact("Porto since March", "Ana", "married_to", "Porto"),
-    "itself": fact("Porto since March", "Porto", "located_in", "Porto"),
+    "a person as a home": fact("Porto, since March", "Ana", "married_to", "Porto"),
+    "itself": fact("Porto, since March", "Porto", "located_in", "Porto"),
     "a quote that shows nothing": MOVED | {"quote": "Por"},
 }
 

@@ -97,14 +97,30 @@ def line_of(prompt: str, words: str) -> str:
     ],
 )
 def test_what_asks_or_supposes_yields_to_what_states(question: str, first: str, then: str) -> None:
-    with Memory.open(":memory:", embedder="hashing") as memory:
+    with Memory.open(":memory:", embedder="hashing", reader="none") as memory:
         memory.add(first, speaker="Ana", session="s", at="2026-04-02T10:00Z")
         memory.add(then, speaker="Bo" if first.endswith("?") else "Ana", session="s", at="2026-04-02T10:01Z")
         assert memory.ask(question).quotes[0] == then
 
 
-def test_a_question_that_nobody_answered_is_no_answer() -> None:
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("Which port does the gateway use?", "The gateway uses port 8443."),
+        ("Where does Bo live?", "I live in Porto."),
+        ("Where do you work, Bo?", "At Siemens."),
+    ],
+)
+def test_the_reader_prefers_the_answer_to_the_question(asked: str, said: str) -> None:
     with Memory.open(":memory:", embedder="hashing") as memory:
+        memory.add(asked, speaker="Ana", session="s", at="2026-04-02T10:00Z")
+        assert not memory.ask(asked).answered
+        memory.add(said, speaker="Bo", session="s", at="2026-04-02T10:01Z")
+        assert memory.ask(asked).quotes == (said,)
+
+
+def test_a_question_that_nobody_answered_is_no_answer() -> None:
+    with Memory.open(":memory:", embedder="hashing", reader="none") as memory:
         memory.add("What port does the gateway listen on?", speaker="Ana")
         assert not memory.ask("Which port does the gateway use?").answered
         memory.add("If the gateway needs a port, it might be 8443.", speaker="Bo")
@@ -128,9 +144,10 @@ def test_offline_a_date_is_worked_out_from_when_it_was_said(memory: Memory) -> N
     assert_cited(memory, answer)
 
 
-def test_offline_what_names_no_date_has_that_of_its_event(memory: Memory) -> None:
-    answer = memory.ask("When did Ana buy green tea?")
-    assert answer.text.startswith("5 April 2026: “I bought green tea.”")
+def test_offline_what_names_no_date_has_that_of_its_event(path: Path) -> None:
+    with Memory.open(path, embedder="hashing", reader="none") as memory:
+        answer = memory.ask("When did Ana buy green tea?")
+        assert answer.text.startswith("5 April 2026: “I bought green tea.”")
 
 
 def test_offline_a_day_that_lies_ahead_is_told_as_such(tmp_path: Path) -> None:
@@ -153,9 +170,37 @@ _FEW = (
 
 @pytest.fixture(scope="module", params=["hashing", "none", None])
 def few(request: pytest.FixtureRequest) -> Iterator[Memory]:
-    with Memory.open(":memory:", embedder=request.param) as memory:
+    with Memory.open(":memory:", embedder=request.param, reader="none") as memory:
         memory.add_many({"speaker": who, "text": text, "at": "2026-04-05T10:00Z"} for who, text in _FEW)
         yield memory
+
+
+@pytest.fixture(scope="module")
+def few_read() -> Iterator[Memory]:
+    with Memory.open(":memory:", embedder="hashing") as memory:
+        memory.add_many({"speaker": who, "text": text, "at": "2026-04-05T10:00Z"} for who, text in _FEW)
+        yield memory
+
+
+@pytest.mark.parametrize(
+    ("question", "quotes"),
+    [
+        ("How old is Mara's brother?", ()),
+        ("What is the capital of France?", ()),
+        ("Which car does Mara drive?", ()),
+        ("When is Olaf's birthday?", ()),
+        ("How much did the kettle cost?", ()),
+        ("What is Mara's sister allergic to?", ("My sister is allergic to peanuts.",)),
+        ("What is used for the invoices?", ("We decided to use SQLite for the invoices.",)),
+        ("What kettle did Mara buy?", ("I bought a green kettle yesterday.",)),
+        ("What is the name of Mara's dog?", ("My dog Rex is afraid of thunder.",)),
+        ("Where did Mara move?", ("I moved to Bergen in spring.",)),
+    ],
+)
+def test_offline_the_reader_answers_what_a_memory_holds(
+    few_read: Memory, question: str, quotes: tuple[str, ...]
+) -> None:
+    assert few_read.ask(question).quotes == quotes
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from everyword import Memory
 from everyword.engine.encoding import EverywordNotice
 from everyword.errors import InvalidSetting, LLMUnavailable
 from everyword.interfaces.cli import main
-from everyword.knowledge.legacy.extract.llm.prompting import GLEAN, prompt
+from everyword.knowledge.llm.prompting import GLEAN, prompt
 from everyword.models.llm import Reply, RetryPolicy, load_llm
 from everyword.settings import Settings
 from everyword.storage.opening import open_store
@@ -48,7 +48,7 @@ Statements = Mapping[str, Sequence[dict[str, Any]]]  # what the LLM finds, by th
 
 MONDAY = datetime(2026, 4, 6, 9, 0, tzinfo=UTC)
 CHOIR = "So glad that is over. The choir was never for me, you know."
-SHE = "She adopted a greyhound last week."
+SHE = "A greyhound, of all things, since last week!"
 
 
 def statement(quote: str, content: str, **more: Any) -> dict[str, Any]:
@@ -71,7 +71,9 @@ def statement(quote: str, content: str, **more: Any) -> dict[str, Any]:
 
 FOUND: Statements = {
     CHOIR: [statement("The choir was never for me", "The choir was never for Ana", kind="preference", negated=True)],
-    SHE: [statement("She adopted a greyhound last week", "Maria adopted a greyhound last week", about="Maria")],
+    SHE: [
+        statement("A greyhound, of all things, since last week", "Maria has a greyhound since last week", about="Maria")
+    ],
 }
 
 
@@ -134,11 +136,11 @@ def turns_asked(server: LLMServer) -> Counter[str]:
 # It finds more
 
 
-def test_rules_find_at_once_and_the_llm_what_they_miss_when_settled(clock: TestClock) -> None:
+def test_the_reader_finds_at_once_and_the_llm_what_it_misses_when_settled(clock: TestClock) -> None:
     with serving(knowing(FOUND)) as server, remembering(server, clock) as memory:
         memory.add("I live in Lisbon.", speaker="Ana", session="s")
         memory.add(CHOIR, speaker="Ana", session="s")
-        assert contents(memory) == ["Ana: lives in Lisbon"]
+        assert contents(memory) == ["Ana: I live in Lisbon"]
         assert (memory.stats().pending, server.asked) == (2, [])
         assert memory.admin.settle() == 2
         assert memory.stats().pending == 0
@@ -170,11 +172,11 @@ def test_what_is_known_and_who_was_spoken_of_is_in_the_prompt(clock: TestClock) 
         assert [turn["text"] for turn in shown["turns_before"]] == ["Maria lives in Faro."]
         assert set(shown["people_and_things"]) == {"Ana", "Maria"}
         told = {known["content"] for known in shown["known"]}
-        assert "Ana's sister is Maria" in told
-        assert "Ana: lives in Rome now" not in told  # it was said later
+        assert "Ana: My sister is called Maria" in told
+        assert not any("Rome" in content for content in told)  # it was said later
         (found,) = memory.statements(about="maria", kind="event")
         assert found.date is not None
-        assert found.date.words == "last week"
+        assert found.date.words == "since last week"
 
 
 def test_a_change_that_only_an_llm_sees_makes_a_new_version(clock: TestClock) -> None:
@@ -206,14 +208,14 @@ def test_a_task_that_an_llm_reads_as_done_is_closed(clock: TestClock) -> None:
         clock.pass_by(days=1)
         memory.add(done_text, speaker="Ana")
         memory.admin.settle()
-        (task,) = memory.statements(kind="todo", status="any")
+        (task,) = memory.statements(kind="task", status="any")
         assert task.status == "retracted"
         assert_rebuilds_to_the_same(memory)
 
 
-def test_small_talk_programs_and_corrections_are_not_sent(clock: TestClock) -> None:
+def test_code_programs_and_corrections_are_not_sent(clock: TestClock) -> None:
     with serving(knowing({})) as server, remembering(server, clock) as memory:
-        memory.add("Thanks!", speaker="Ana")
+        memory.add("```\nI live in Lisbon.\n```", speaker="Ana")
         memory.add("I live in Lisbon.", role="system")
         memory.add("I live in Lisbon.", role="tool")
         home = memory.add("I live in Lisbon.", speaker="Ana").id
@@ -275,7 +277,7 @@ def test_a_failing_llm_leaves_the_event_found_and_the_work_waiting(how: str, clo
         memory.add(f"I live in Lisbon. {CHOIR}", speaker="Ana")
         with pytest.warns(EverywordNotice, match="is postponed"):
             assert memory.admin.settle() == 0
-        assert contents(memory) == ["Ana: lives in Lisbon"]
+        assert contents(memory) == ["Ana: I live in Lisbon"]
         assert memory.recall("choir")[0].text.endswith(CHOIR)
         assert memory.stats().pending == 1
         tried = len(server.asked)
@@ -380,7 +382,7 @@ def test_the_doctor_says_what_waits_and_why(
     checks = json.loads(capsys.readouterr().out)["checks"]
     (waiting,) = [check for check in checks if check["name"] == "queue"]
     assert waiting["state"] == "warning"
-    assert waiting["detail"].startswith("2 events not yet read by an LLM, only by rules; tried 1 time, last:")
+    assert waiting["detail"].startswith("2 events not yet read by an LLM, only by the reader; tried 1 time, last:")
     assert "out of coal" in waiting["detail"]
 
 
@@ -428,9 +430,14 @@ def test_what_was_said_before_there_was_an_llm_is_read_where_that_is_wished(
 ) -> None:
     path = tmp_path / "memory.db"
     dog = "You know, Maria adopted a greyhound last week."
-    found = {**FOUND, dog: [statement("Maria adopted a greyhound last week", "Maria has a greyhound", about="Maria")]}
+    found = {
+        **FOUND,
+        dog: [
+            statement("Maria adopted a greyhound last week", "Maria has a greyhound", kind="attribute", about="Maria")
+        ],
+    }
     with Memory.open(path, embedder="none", clock=clock) as memory:
-        memory.add("Thanks!", speaker="Ana")
+        memory.add("```\nexit 0\n```", speaker="Ana")
         memory.add("exit status 0", role="tool")
         memory.add(dog, speaker="Ana")
         memory.add(CHOIR, speaker="Ana")
@@ -445,7 +452,7 @@ def test_what_was_said_before_there_was_an_llm_is_read_where_that_is_wished(
             assert memory.admin.settle() == 1
             assert of_llm(memory) == ["The choir was never for Ana"]
         with remembering(server, clock, path, llm_read_past=100) as memory:
-            assert memory.admin.settle() == 1  # small talk is looked at and not sent
+            assert memory.admin.settle() == 1  # code is looked at and not sent
             assert "Maria has a greyhound" in of_llm(memory)
             assert set(turns_asked(server)) == {CHOIR, dog}
             assert memory.admin.settle() == 0
@@ -670,7 +677,7 @@ def test_forgetting_an_event_removes_what_the_llm_found_in_it(tmp_path: Path, cl
         choir = memory.add(CHOIR, speaker="Ana").id
         memory.admin.settle()
         assert memory.forget(ids=[choir]).scrubbed
-        assert contents(memory, status="any") == ["Ana: lives in Lisbon"]
+        assert contents(memory, status="any") == ["Ana: I live in Lisbon"]
         assert memory.admin.verify().ok
         assert b"choir" not in path.read_bytes()
         assert b"was never for" not in path.read_bytes()
@@ -786,7 +793,7 @@ class Quoting:
         return statement(
             dice.choice((quote, quote, quote + "!")),
             f"{speaker}: {quote}",
-            kind=dice.choice(("attribute", "event", "preference", "todo", "decision", "insight", "key_fact")),
+            kind=dice.choice(("attribute", "event", "preference", "task", "decision", "insight", "fact")),
             about=dice.choice([None, *(name for name in PEOPLE if name in text)]),
             attribute="lives_in" if town else "other",
             value=town,
@@ -904,7 +911,7 @@ def test_a_real_model_reads_an_event_end_to_end(tmp_path: Path) -> None:
     store = open_store(path, Settings(read_only=True))
     with store.reader("default") as reader:
         (reading,) = reader.readings([1]).values()
-        assert json.loads(reading)["extractor"].startswith("llm/extract.v2+glean.v2 ")
+        assert json.loads(reading)["extractor"].startswith("llm/extract.v3+glean.v3 ")
         assert 1_000 < int((reader.file.fact("llm_tokens") or "").split()[1]) < 10_000
     store.close()
     llm.close()  # type: ignore[union-attr]

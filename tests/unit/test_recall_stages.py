@@ -548,7 +548,7 @@ def test_the_parts_that_are_added_make_the_score(opened: Open) -> None:
             assert hit.explain()[0].keys() == {"stage", "score", "rank", "why"}
             seen.update(stages)
     assert seen == {
-        *("words", "vectors", "then", "time", "fuse"),
+        *("words", "vectors", "statements", "then", "time", "fuse"),
         *("late", "nearby", "about", "own words", "assistant", "length", "rank"),
     }
 

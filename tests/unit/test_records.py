@@ -77,7 +77,7 @@ def untouched(memory: Memory) -> None:
     assert told is not None
     assert told.text == HERS
     assert f"[1] identity: {HERS}" in memory.wake_up().text
-    assert standing(memory) == ["Ana: lives in Bern"]
+    assert standing(memory) == ["Ana: I live in Bern"]
     assert homes(memory) == [("Bern", True)]
     assert [one.kind for one in memory.admin.records()] == ["identity"]
 
@@ -212,9 +212,9 @@ def test_a_retraction_ends_the_fact_that_rests_on_the_statement(memory: Memory, 
     assert homes(memory) == [("Bern", False)]
     assert homes(memory, as_of=START + DAY / 2) == [("Bern", False)]
     assert homes(memory, as_of=clock.now + DAY) == []
-    assert standing(memory) == ["Ana: works at Roche"]
+    assert standing(memory) == ["Ana: I work at Roche"]
     assert [fact.valid_to for fact in memory.facts("Ana", "works_at")] == [None]
-    assert standing(memory, as_of=START + DAY / 2) == ["Ana: lives in Bern"]
+    assert standing(memory, as_of=START + DAY / 2) == ["Ana: I live in Bern"]
 
 
 def test_when_it_ended_can_be_said(memory: Memory, clock: Clock) -> None:
@@ -247,12 +247,28 @@ def test_what_was_never_true_is_not_told_of_the_past_either(memory: Memory, cloc
 def test_what_was_replaced_by_what_was_never_true_holds_again(memory: Memory, clock: Clock) -> None:
     memory.add("I moved to Oslo.", speaker="Ana", session="s1", at=clock.now)
     clock.now += DAY
-    assert standing(memory) == ["Ana: moved to Oslo"]
+    assert standing(memory) == ["Ana: I moved to Oslo"]
     memory.retract(memory.statements()[0].id, reason="never_true")
-    assert standing(memory) == ["Ana: lives in Bern"]
+    assert standing(memory) == ["Ana: I live in Bern"]
     assert homes(memory) == [("Bern", True)]
     memory.add("I moved to Kyiv.", speaker="Ana", session="s1", at=clock.now)
-    assert standing(memory) == ["Ana: moved to Kyiv"]
+    assert standing(memory) == ["Ana: I moved to Kyiv"]
+
+
+def test_what_was_ended_by_what_was_never_true_holds_again(memory: Memory, clock: Clock) -> None:
+    for text in ("I work at Siemens.", "I left Siemens yesterday."):
+        memory.add(text, speaker="Ana", session="s1", at=clock.now)
+        clock.now += 2 * DAY
+    assert "Ana: I work at Siemens" not in standing(memory)
+    assert [fact.open for fact in memory.facts("Ana", "works_at")] == [False]
+    (left,) = (one for one in memory.statements() if one.quote.startswith("I left"))
+    memory.retract(left.id, reason="never_true")
+    assert "Ana: I work at Siemens" in standing(memory)
+    assert [fact.open for fact in memory.facts("Ana", "works_at")] == [True]
+    before = state(memory)
+    memory.admin.rebuild()
+    assert state(memory) == before
+    assert memory.admin.verify().ok
 
 
 def test_a_corrected_statement_corrects_its_fact(memory: Memory, clock: Clock) -> None:
@@ -287,10 +303,10 @@ def test_a_rebuild_applies_edits_again(memory: Memory, clock: Clock) -> None:
         memory.add(text, speaker="Ana", session="s1", at=clock.now)
         clock.now += DAY
     by_words = {one.content: one for one in memory.statements()}
-    memory.retract(by_words["Ana: moved to Oslo"].id, reason="never_true")
-    memory.retract(by_words["Ana: works at Roche"].id)
+    memory.retract(by_words["Ana: I moved to Oslo"].id, reason="never_true")
+    memory.retract(by_words["Ana: I work at Roche"].id)
     clock.now += DAY
-    memory.correct(by_words["Ana: likes tea"].id, "I like coffee.")
+    memory.correct(by_words["Ana: I like tea"].id, "I like coffee.")
     memory.intents.answer(memory.intents.list()[0].id, "done")
     before = state(memory)
     kinds = [one.kind.value for one in memory.admin.records()]

@@ -146,7 +146,10 @@ def test_hits_are_chosen_by_role_and_by_source(memory: Memory) -> None:
     assert sources(role="user", source="!tool") == {"user"}
     assert "Evilville" not in memory.context(QUESTION, source="!tool").text
     assert "Lisbon" not in memory.context(QUESTION, role="tool").text
-    assert "Evilville" in memory.ask(QUESTION, source="tool").text
+    memory.add("The pool opens at 7.", role="tool")
+    memory.add("The pool opens at 9.", role="user")
+    assert "at 7" in memory.ask("When does the pool open?", source="tool").text
+    assert "at 9" in memory.ask("When does the pool open?", source="!tool").text
     assert [event.source for event in memory.events(source="web")] == ["web"]
     for wrong in ("stranger", "!", [], 3, ["user", 3]):
         with pytest.raises(InvalidFilter):
@@ -162,7 +165,7 @@ def _homes(memory: Memory) -> dict[str, bool]:
 
 def test_an_import_does_not_end_what_a_person_said(plain: Memory) -> None:
     plain.add("I live in Lisbon.", speaker="Ana", role="user", at="2026-01-05T10:00Z")
-    plain.add("I live in Evilville now, I moved.", speaker="Ana", source="import", at="2026-02-05T10:00Z")
+    plain.add("I live in Evilville now.", speaker="Ana", source="import", at="2026-02-05T10:00Z")
     assert _homes(plain) == {"Lisbon": True}
     assert [one.value for one in plain.statements(about="Ana") if one.slot] == ["Lisbon"]
     claimed = [one for one in plain.statements(about="Ana", status="any") if one.value == "Evilville"]
@@ -192,7 +195,7 @@ def test_an_import_counts_while_nothing_else_is_known(plain: Memory) -> None:
 @pytest.mark.parametrize("source", ["tool", "web"])
 def test_a_tool_or_a_page_states_nothing_of_anybody(plain: Memory, source: str) -> None:
     plain.add("I live in Lisbon.", speaker="Ana", role="user", at="2026-01-05T10:00Z")
-    plain.add("I live in Evilville now, I moved.", speaker="Ana", role="user", source=source, at="2026-02-05T10:00Z")
+    plain.add("I live in Evilville now.", speaker="Ana", role="user", source=source, at="2026-02-05T10:00Z")
     assert _homes(plain) == {"Lisbon": True}
     assert [one.value for one in plain.statements(about="Ana", status="any")] == ["Lisbon"]
 

@@ -35,7 +35,7 @@ export abstract class Operations {
     return this.call("identity", "wing", args, options);
   }
 
-  /** List decisions, todos, preferences, facts and other statements, each with its quote. */
+  /** List attributes, preferences, plans, tasks, decisions and other statements, each with its quote. */
   statements(args: Arguments<"statements"> = {}, options?: CallOptions): Promise<Result<"statements">> {
     return this.call("statements", "wing", args, options);
   }

@@ -136,7 +136,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * List decisions, todos, preferences, facts and other statements, each with its quote.
+         * List attributes, preferences, plans, tasks, decisions and other statements, each with its quote.
          * @description Needs a key that may read.
          */
         post: operations["statements_post"];
@@ -1372,7 +1372,7 @@ export interface components {
             id: string;
             statement: string;
             /** @enum {string} */
-            category: "task" | "promise" | "wish" | "question" | "reminder";
+            category: "task" | "plan";
             /** @enum {string} */
             status: "pending" | "scheduled" | "resolved" | "rejected" | "deferred" | "expired";
             urgency: number;
@@ -1546,7 +1546,7 @@ export interface components {
         /** @description A stored statement, as one version in a chain. */
         Statement: {
             /** @enum {string} */
-            kind: "decision" | "todo" | "reminder" | "key_fact" | "insight" | "preference" | "event" | "relationship" | "attribute";
+            kind: "attribute" | "fact" | "preference" | "relationship" | "habit" | "event" | "plan" | "task" | "decision" | "insight" | "instruction";
             content: string;
             /** @enum {string} */
             category: "identity" | "relationships" | "work_career" | "learning" | "wellness" | "lifestyle" | "interests" | "preferences" | "plans_goals" | "experiences" | "opinions" | "context" | "misc";
@@ -1844,7 +1844,7 @@ export interface operations {
                      * @description only events before this time
                      */
                     until?: string | number | null;
-                    /** @description only this tag, such as topic:work_career or action:required */
+                    /** @description only this tag, such as category:work_career or action:required */
                     tag?: string | null;
                     /** @description only this role; '!tool' excludes a role; may be given more than once */
                     role?: [
@@ -1935,7 +1935,7 @@ export interface operations {
                      * @description only events before this time
                      */
                     until?: string | number | null;
-                    /** @description only this tag, such as topic:work_career or action:required */
+                    /** @description only this tag, such as category:work_career or action:required */
                     tag?: string | null;
                     /** @description only this role; '!tool' excludes a role; may be given more than once */
                     role?: [
@@ -2010,7 +2010,7 @@ export interface operations {
                      * @description only events before this time
                      */
                     until?: string | number | null;
-                    /** @description only this tag, such as topic:work_career or action:required */
+                    /** @description only this tag, such as category:work_career or action:required */
                     tag?: string | null;
                     /** @description only this role; '!tool' excludes a role; may be given more than once */
                     role?: [
@@ -2137,10 +2137,10 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description decision, todo, reminder, key_fact, insight, preference, event ...
+                     * @description attribute, fact, preference, habit, event, plan, task, decision ...
                      * @enum {string|null}
                      */
-                    kind?: "decision" | "todo" | "reminder" | "key_fact" | "insight" | "preference" | "event" | "relationship" | "attribute" | null;
+                    kind?: "attribute" | "fact" | "preference" | "relationship" | "habit" | "event" | "plan" | "task" | "decision" | "insight" | "instruction" | null;
                     /** @description only about this person or thing */
                     about?: string | null;
                     /**
@@ -2149,7 +2149,7 @@ export interface operations {
                      * @enum {string|null}
                      */
                     status?: "current" | "superseded" | "retracted" | "any" | null;
-                    /** @description only with this tag, such as topic:work_career */
+                    /** @description only with this tag, such as category:work_career */
                     tag?: string | null;
                     /**
                      * Format: date-time
@@ -2740,10 +2740,10 @@ export interface operations {
                      */
                     status?: "pending" | "scheduled" | "resolved" | "rejected" | "deferred" | "expired" | "any" | null;
                     /**
-                     * @description task, promise, wish, question or reminder
+                     * @description task or plan
                      * @enum {string|null}
                      */
-                    category?: "task" | "promise" | "wish" | "question" | "reminder" | null;
+                    category?: "task" | "plan" | null;
                     /**
                      * Format: date-time
                      * @description the time to answer from (default: this machine's clock)
@@ -3722,7 +3722,7 @@ export interface operations {
                      * @description only events before this time
                      */
                     until?: string | number | null;
-                    /** @description only this tag, such as topic:work_career or action:required */
+                    /** @description only this tag, such as category:work_career or action:required */
                     tag?: string | null;
                     /** @description only this role; '!tool' excludes a role; may be given more than once */
                     role?: [

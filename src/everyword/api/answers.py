@@ -11,22 +11,35 @@ from everyword.api.questions import DERIVE_S, MOST_HITS, search_hits
 from everyword.api.scope import Scope
 from everyword.engine.retry import again
 from everyword.errors import ModelError
+from everyword.knowledge.reading import speaker_name, turn_of
+from everyword.knowledge.statements import event_before
+from everyword.models.reader.decoding import FoundAnswer
+from everyword.models.reader.reader import Reader
+from everyword.models.reader.rows import Side
 from everyword.retrieval.answer import (
+    READ_HITS,
+    ReadAnswer,
     abstain,
     answer_time_comparison,
     answer_with_llm,
     answer_with_quotes,
+    has_all_words,
     is_grounded,
+    newest_answer_first,
     parse_time_comparison,
+    read_answers,
+    without_what_is_over,
 )
 from everyword.retrieval.context import corrections, current_statements, instruction, pack, preceding_turns
-from everyword.retrieval.query_analysis import Analysis, analyse
+from everyword.retrieval.query_analysis import Analysis, Shape, analyse
+from everyword.retrieval.superseded import asks_past
 from everyword.storage.protocol import STATEMENTS
-from everyword.types.events import Answer, Citation, Context, Filter, Hit, Hits
+from everyword.types.events import Answer, Citation, Context, Filter, Hit, Hits, Span
 from everyword.types.statements import Statement
 
 TOKENS_A_LINE = 20  # a context rarely holds more lines than its budget has of these
 _HITS_FOR_AN_ANSWER = 10
+_READ_WHOLE = 600  # characters that the reader takes in; a longer text is read from the part on that matches
 
 
 def answer_from_memory(
@@ -43,7 +56,19 @@ def answer_from_memory(
         return compared
     most = max(_HITS_FOR_AN_ANSWER, min(MOST_HITS, budget // TOKENS_A_LINE))
     hits = found(question, most)
-    if abstain(hits):
+    model = scope.engine.reader
+    read: list[ReadAnswer] = []
+    if llm is None and model is not None and hits:
+        read = again(scope.engine, lambda: _read(scope, model, question, hits))
+        past = asks_past(question, asked)
+        if not past and which.as_of is None:  # statements are stored in their present state
+            stated = again(scope.engine, lambda: _stated(scope, hits[:READ_HITS]))
+            read = without_what_is_over(read, stated, model.answer_least, which.until or now)
+        read = newest_answer_first(question, read, model.answer_least, None if past else _replacing(model))
+    by_reader = llm is None and model is not None
+    # The day of a deed may stand in no text: it is the day when it was told.
+    told = asked.shape is Shape.DATE and bool(hits) and has_all_words(question, hits[0])
+    if not read and ((by_reader and not told) or abstain(hits)):
         return Answer(question=question, confidence=hits.confidence)
     if llm is not None:
         context = again(scope.engine, lambda: pack_hits(scope, question, hits, budget, which, now, style="reasoning"))
@@ -55,9 +80,38 @@ def answer_from_memory(
     stated = again(scope.engine, lambda: _stated(scope, hits[:_HITS_FOR_AN_ANSWER]))
     # Among many events confidence tells better whether there is an answer; here there are few, or no model told it.
     few = len(hits) < most or hits.confidence is None
-    if few and not is_grounded(question, asked, hits, stated):
+    if few and not read and not is_grounded(question, asked, hits, stated):
         return Answer(question=question, confidence=hits.confidence)
-    return answer_with_quotes(question, asked, hits, stated)
+    return answer_with_quotes(question, asked, hits, stated, read)
+
+
+def _read(scope: Scope, model: Reader, question: str, hits: Sequence[Hit]) -> list[ReadAnswer]:
+    """Let the reader look for the answer in the first hits, each with the turn before it."""
+    with scope.reader() as reader:
+        before = {hit.seq: event_before(reader, hit.seq, hit.event) for hit in hits[:READ_HITS]}
+
+    def answer(hit: Hit) -> FoundAnswer | None:
+        earlier, turn = before[hit.seq], turn_of(hit.event)
+        skipped = hit.span.start if len(turn.text) > _READ_WHOLE else 0
+        part = replace(turn, text=turn.text[skipped:])
+        found = model.answer(question, part, turn_of(earlier) if earlier is not None else None)
+        return None if found is None else replace(found, span=Span(*(skipped + place for place in found.span)))
+
+    return read_answers(hits, answer, model.answer_rank)
+
+
+def _replacing(model: Reader) -> Callable[[ReadAnswer, ReadAnswer], float]:
+    """Let the reader tell how likely the later of two answers takes the place of the earlier one."""
+
+    def side(one: ReadAnswer) -> Side:
+        event = one.hit.event
+        return Side(turn_of(event), Span(0, len(event.text)), speaker_name(event), None)
+
+    def replaces(earlier: ReadAnswer, later: ReadAnswer) -> float:
+        chances = model.compare(side(earlier), side(later))
+        return sum(chances[one] for one in ("replaces", "ends", "fulfils"))
+
+    return replaces
 
 
 def _time_comparison(question: str, asked: Analysis, found: Callable[[str, int], Hits]) -> Answer | None:

@@ -13,7 +13,7 @@ from everyword.engine.retry import again
 from everyword.errors import NotFound, OutOfDate
 from everyword.jobs.deriver import catch_up
 from everyword.knowledge.concept_visibility import reworded
-from everyword.storage.protocol import CONCEPTS, INTENTS, STATEMENTS, Member, Reader
+from everyword.storage.protocol import CONCEPTS, STATEMENTS, Member, Reader
 from everyword.text.terms import whole_until
 from everyword.types.concepts import Concept, ConceptEdge, ConceptView, Folded, Ground, JournalEntry
 from everyword.types.intents import Palace, Window
@@ -121,7 +121,7 @@ class Concepts:
         checked_count("budget", budget, 1_000_000)
         known = None if as_of is None else as_datetime(as_of, "as_of")
         moment = known if now is None and known is not None else self.scope.moment(now)
-        with self.scope.reader(INTENTS) as reader:
+        with self.scope.reader(STATEMENTS, CONCEPTS) as reader:
             return window_in(
                 reader,
                 wing=self.scope.wing,

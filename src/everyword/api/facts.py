@@ -112,7 +112,7 @@ def _folded(
     scope: Scope, reader: Reader, home: str | None, which: FactFilter, known_at: Time | None, *, as_object: bool
 ) -> list[Fact]:
     """Fold what some events claim: those of a wing, or those that were known at a time."""
-    from everyword.knowledge.legacy.extract.facts import timeline
+    from everyword.knowledge.timeline import timeline
 
     moment = None if known_at is None else as_datetime(known_at, "known_at")
     seqs = reader.matching(Filter(wing=scope.wing, as_of=moment))

@@ -87,7 +87,7 @@ class Graph:
     @public
     def merge(self, gone: str, into: str) -> Entity:
         """Merge two that are one: all names of the first belong to the second from now on. `undo` reverts it."""
-        from everyword.knowledge.legacy.extract.entities import merge
+        from everyword.knowledge.entity_merging import merge
 
         with self.scope.writer(FACTS) as writer:
             one, other = find_one(self.scope, writer, gone), find_one(self.scope, writer, into)
@@ -100,7 +100,7 @@ class Graph:
         if isinstance(names, str) or not isinstance(names, Iterable):
             raise InvalidInput(f"names takes a list, not {type(names).__name__}.")
         chosen = [checked_entity_name("names", name) for name in names]
-        from everyword.knowledge.legacy.extract.entities import split
+        from everyword.knowledge.entity_merging import split
 
         with self.scope.writer(FACTS) as writer:
             self._pin(writer, "split", split({}, find_one(self.scope, writer, entity), chosen).pins)

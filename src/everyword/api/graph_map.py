@@ -76,8 +76,7 @@ def _concept_links(scope: Scope, concepts: Sequence[Concept], now: datetime) -> 
     with scope.reader(CONCEPTS) as reader:
         edges = reader.concept_edges([one.id for one in concepts], among=True)
     return [
-        MapEdge(source=one.source, target=one.target, kind=one.kind.value, weight=one.weight_at(now))
-        for one in edges
+        MapEdge(source=one.source, target=one.target, kind=one.kind.value, weight=one.weight_at(now)) for one in edges
     ]
 
 

@@ -8,7 +8,7 @@ from everyword.api.arguments import Time, checked_count, checked_id, checked_que
 from everyword.api.scope import Scope, public, public_in_steps
 from everyword.engine.retry import again
 from everyword.errors import InvalidInput, NotFound
-from everyword.storage.protocol import INTENTS, Reader
+from everyword.storage.protocol import CONCEPTS, STATEMENTS, Reader
 from everyword.types.events import Event
 from everyword.types.intents import LIVE, Intent, IntentAnswer, IntentCategory, IntentStatus
 from everyword.types.records import RecordKind
@@ -39,7 +39,7 @@ class Intents:
         """List goals that the evidence points to and that are not met, the most pressing first, each with its quotes.
 
         status: by default what is pending or scheduled; "resolved", "rejected", "deferred", "expired" or "any".
-        category: "task", "promise", "wish", "question" or "reminder". as_of: by what was known then.
+        category: "task" or "plan". as_of: by what was known then.
         """
         wanted = None if status in (None, _ANY) else chosen(IntentStatus, "status", status, also=_ANY)
         kind = chosen(IntentCategory, "category", category)
@@ -74,7 +74,7 @@ class Intents:
         """
         # Imported here: a process that only asks should not pay for what reads events.
         from everyword.ingest.edit_records import write_record
-        from everyword.knowledge.legacy.fold.goals import answering
+        from everyword.knowledge.intents import answering
 
         said = chosen(IntentAnswer, "answer", answer)
         if said is None:
@@ -117,7 +117,7 @@ def _intents(scope: Scope, now: Time | None, as_of: Time | None) -> list[Intent]
 
     known = None if as_of is None else as_datetime(as_of, "as_of")
     moment = known if now is None and known is not None else scope.moment(now)
-    with scope.reader(INTENTS) as reader:
+    with scope.reader(STATEMENTS, CONCEPTS) as reader:
         if now is None and known is None:
             return intents_of_the_minute(scope, reader, moment)
         return intents_in(reader, now=moment, wing=scope.wing, as_of=known)

@@ -88,9 +88,7 @@ def public(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P]
 
     @wraps(method)
     def call(self: S, *args: P.args, **kwargs: P.kwargs) -> R:
-        return _run(
-            self, method, args, kwargs, lambda: again(self.scope.engine, lambda: method(self, *args, **kwargs))
-        )
+        return _run(self, method, args, kwargs, lambda: again(self.scope.engine, lambda: method(self, *args, **kwargs)))
 
     return call
 

@@ -58,7 +58,7 @@ def _stated_by(reader: Reader, events: Sequence[str]) -> list[Statement]:
 
 def correct_statement(scope: Scope, id: str, text: str, *, by: str | None) -> Statement:
     """Write a correction, and return the statement that holds then."""
-    from everyword.knowledge.legacy.extract.corrections import payload_of  # not for a process that only asks
+    from everyword.knowledge.corrections import payload_of  # not for a process that only asks
 
     words = checked_question(text)
     known, source = again(scope.engine, lambda: _current(scope, id))
@@ -75,7 +75,7 @@ def retract_statement(scope: Scope, id: str, *, reason: str, at: Time | None, by
     ended = None if at is None else as_datetime(at, "at")
     if ended is not None and known.valid_from is not None and ended < known.valid_from:
         raise InvalidInput(f"It can't have ended before it began, {known.valid_from.isoformat()}.")
-    from everyword.knowledge.legacy.extract.corrections import payload_of  # not for a process that only asks
+    from everyword.knowledge.corrections import payload_of  # not for a process that only asks
 
     payload = payload_of(known, reason=why, until=ended)
     return _edit(scope, known, source, RecordKind.RETRACTION, payload, "", by)

@@ -15,7 +15,7 @@ from everyword.retrieval.wake_up import (
     identity_of,
     wake_up,
 )
-from everyword.storage.protocol import FACTS, INTENTS, SESSIONS, Reader
+from everyword.storage.protocol import CONCEPTS, FACTS, SESSIONS, Reader
 from everyword.text.rendering import name
 from everyword.types.events import Event, Filter
 from everyword.types.intents import Identity, WakeUp
@@ -36,7 +36,7 @@ def write_wake_up(scope: Scope, budget: int, *, wing: str | None, topic: str | N
     about = None if topic is None else checked_question(topic).strip()
     moment = scope.moment(now)
     today = moment.replace(hour=0, minute=0, second=0, microsecond=0)
-    with scope.reader(FACTS, SESSIONS, INTENTS) as reader:
+    with scope.reader(FACTS, SESSIONS, CONCEPTS) as reader:
         project = scope.wing or wing or _latest_wing(reader)
         intents = cached_intents(scope.engine, reader, wing=scope.wing, now=today)
         request = WakeUpRequest(

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from everyword.engine.access_counts import AccessCounts
 from everyword.engine.encoding import Models
 from everyword.engine.fences import FenceKey
+from everyword.errors import ModelError
 from everyword.models.protocol import LLM, Reranker, Tokenizer
 from everyword.models.tokenizers import TokenizerSpec, load_tokenizer
 from everyword.retrieval.config import SearchConfig
 from everyword.settings import Settings
 from everyword.storage.protocol import Store
 from everyword.types.times import Clock, to_micros
+
+if TYPE_CHECKING:
+    from everyword.models.reader.reader import Reader
 
 LLMSpec = str | LLM | None
 RerankerSpec = str | Reranker | None
@@ -81,6 +85,19 @@ class Engine:
         from everyword.models.rerankers import load_reranker
 
         return load_reranker(self.reranker_spec, folder=self.models.folder, llm=self.llm)
+
+    @cached_property
+    def reader(self) -> Reader | None:
+        """Load the model that reads events into statements and names; None where there is none."""
+        from everyword.models.reader.reader import load_reader  # imports numpy
+
+        try:
+            return load_reader(self.settings.reader)
+        except ModelError as error:
+            if self.settings.reader is not None:
+                raise
+            self.models.say(f"Events are not read into statements until the model is available: {error}")
+            return None
 
     def close(self) -> None:
         """Close the models that the engine loaded. Models that the caller passed in stay open."""

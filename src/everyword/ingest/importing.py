@@ -178,9 +178,7 @@ def _files_to_read(
                 batch.records[plan.record.path] = plan.record
 
 
-def _format_of(
-    found: Recognised, part: str, before: FileRead | None, formats: Mapping[str, Format]
-) -> Format | None:
+def _format_of(found: Recognised, part: str, before: FileRead | None, formats: Mapping[str, Format]) -> Format | None:
     """Choose the format of a file; one that has not changed has the same as before, and is not opened."""
     known = formats.get(before.reading) if before is not None and before.whole else None
     if known is not None and before is not None and (before.bytes, before.modified) == found.source.state(part):
@@ -193,9 +191,7 @@ def _files_read(engine: Engine, space: str, paths: Sequence[str]) -> Mapping[str
         return reader.files_read(paths)
 
 
-def _read(
-    source: Source, file: FileToRead, options: ImportOptions, tally: _Tally, batch: _Batch
-) -> Iterator[None]:
+def _read(source: Source, file: FileToRead, options: ImportOptions, tally: _Tally, batch: _Batch) -> Iterator[None]:
     """Read a file into the batch; yield after each event, so that the caller can store a full batch."""
     record, position, events = file.record, file.record.position, file.record.events
     try:

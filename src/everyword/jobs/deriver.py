@@ -11,16 +11,21 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from everyword.engine.engine import Engine, Progress, silent
 from everyword.engine.retry import again
 from everyword.errors import StoreBusy, StoreFull
 from everyword.settings import Settings
-from everyword.storage.protocol import CONCEPTS, FACTS, INTENTS, SESSIONS, STATEMENTS, VIEWS, Reader, Store, Writer
+from everyword.storage.protocol import CONCEPTS, FACTS, SESSIONS, STATEMENTS, VIEWS, Reader, Store, Writer
 from everyword.text.terms import ANALYSIS_VERSION
+
+if TYPE_CHECKING:
+    from everyword.knowledge.reading import EventReading
 
 WORDS = "words"
 BATCH = 256  # events applied in one transaction when nobody waits for the write lock
@@ -39,7 +44,6 @@ _SOURCES = {
     STATEMENTS: (),
     FACTS: (STATEMENTS,),
     SESSIONS: (),
-    INTENTS: (STATEMENTS, CONCEPTS),
     CONCEPTS: (),
 }
 
@@ -134,15 +138,25 @@ def derive_batch(
     """
     if not views:
         return 0, frozenset()
+    from everyword.knowledge.views import read_ahead
+
+    with store.reader(space) as reader:
+        found = read_ahead(engine, reader, views, limit)
     with store.writer(space, patience_s=patience_s) as writer:
-        done, stuck = apply_batch(engine, writer, views, limit)
+        done, stuck = apply_batch(engine, writer, views, limit, found)
         if done and store is engine.store:
             engine.accesses.flush(writer)
         return done, stuck
 
 
-def apply_batch(engine: Engine, writer: Writer, views: Sequence[str], limit: int) -> tuple[int, frozenset[str]]:
-    """Apply the next events within a transaction; see derive_batch."""
+def apply_batch(
+    engine: Engine,
+    writer: Writer,
+    views: Sequence[str],
+    limit: int,
+    found: Mapping[int, EventReading] = MappingProxyType({}),
+) -> tuple[int, frozenset[str]]:
+    """Apply the next events within a transaction; see derive_batch. found: what the reader found in them, if it did."""
     from everyword.knowledge.views import BY_NAME, Batch  # reading events takes many patterns
 
     cursors, last = writer.cursors(), writer.last_seq
@@ -150,7 +164,7 @@ def apply_batch(engine: Engine, writer: Writer, views: Sequence[str], limit: int
     if start >= last:
         return 0, frozenset()
     rows = writer.log(after=start, limit=limit)
-    batch, applied, stuck = Batch(engine, writer, rows), 0, set[str]()
+    batch, applied, stuck = Batch(engine, writer, rows, found), 0, set[str]()
     for view in views:
         mine = [row for row in rows if row[0] > cursors[view]]
         if not cursors[view]:

@@ -17,11 +17,10 @@ from everyword.storage.protocol import JobRow, Reader, StatementFilter
 from everyword.types.events import Event
 from everyword.types.feed import NOW, Feed, News, Waiting, places_of, position_of
 from everyword.types.intents import Intent
-from everyword.types.statements import TO_DO
+from everyword.types.records import RecordKind
 from everyword.types.times import from_micros
 
 _ADDED = "add_node"  # the journal's word for a new concept
-_INTENT_MARKS = ("goal", "deed", "trouble", "answer")  # marks of events that start, end or answer an intent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,18 +136,17 @@ def _read_statements(scope: FeedScope, after: int, limit: int) -> list[Row]:
 
 
 def _read_intents(scope: FeedScope, after: int, limit: int) -> list[Row]:
-    """Read the intents of events that name a goal, complete one, or answer an intent."""
-    seqs = scope.reader.marked_after(_INTENT_MARKS, after=after, limit=limit)
-    events = scope.reader.fetch(seqs)
-    return _intent_rows(scope, [(seq, events[seq].id, events[seq].recorded_at) for seq in seqs if seq in events])
+    """Read the intents that people answered."""
+    rows = scope.reader.log(after=after, limit=limit)
+    answers = [(seq, one.id, one.recorded_at) for seq, one in rows if one.record == RecordKind.FEEDBACK]
+    others = [Row(seq, None) for seq, one in rows if one.record != RecordKind.FEEDBACK]
+    return sorted([*_intent_rows(scope, answers), *others], key=lambda row: row.number)
 
 
 def _read_todos(scope: FeedScope, after: int, limit: int) -> list[Row]:
-    """Read the intents of to-do statements: an LLM may find one in an event that the feed passed long ago."""
+    """Read the intents that statements begin or settle."""
     rows = scope.reader.statements(StatementFilter(wing=scope.wing), after=after, limit=limit)
-    found = [(number, one.event_id, one.recorded_at) for number, one in rows if one.kind in TO_DO]
-    others = [Row(number, None) for number, one in rows if one.kind not in TO_DO]
-    return sorted([*_intent_rows(scope, found), *others], key=lambda row: row.number)
+    return _intent_rows(scope, [(number, one.event_id, one.recorded_at) for number, one in rows])
 
 
 def _intent_rows(scope: FeedScope, moments: Iterable[tuple[int, str, datetime]]) -> list[Row]:

@@ -16,10 +16,10 @@ from everyword.jobs.deriver import BATCH, apply_batch, derive_batch
 from everyword.knowledge import graph
 from everyword.storage.fact_rows import renumbered
 from everyword.storage.opening import open_scratch
-from everyword.storage.protocol import FACTS, INTENTS, SESSIONS, SPACES, STATEMENTS, Store, Sum, Table, Tables
+from everyword.storage.protocol import FACTS, SESSIONS, SPACES, STATEMENTS, Store, Sum, Table, Tables
 
 _FACTS = "facts"
-DERIVED = (STATEMENTS, FACTS, SESSIONS, INTENTS)  # the views that need nothing but the log and `READ`
+DERIVED = (STATEMENTS, FACTS, SESSIONS)  # the views that need nothing but the log and `READ`
 # What deriving reads besides the log: readings of an LLM, and merges and splits of entities by people.
 READ = ("readings", "entity_edits", "entity_pins")
 # The derived tables, referenced ones first, with the columns that hold row numbers.
@@ -29,13 +29,13 @@ _MADE: Mapping[str, tuple[str, ...]] = {
     "statement_edges": (),
     "journal": ("number",),
     "event_tags": (),
+    "model_readings": (),
     "names": ("number",),
     "mentions": ("name",),
     "claims": ("number",),
     _FACTS: ("number",),
     "fact_claims": ("fact", "claim"),
     "session_summaries": (),
-    "marks": (),
 }
 _CHANGED = "changed"  # column of names: the version of the graph, which differs between stores
 _COPY_BATCH = 2_000  # rows
@@ -75,7 +75,7 @@ _DONE, _ANEW, _MORE = "done", "anew", "more"
 def _begin(store: Store, scratch: Store, space: str) -> None:
     """Copy the small tables, which must be there before events."""
     with store.table_reader() as reader:
-        copy_base(reader, scratch, space, READ)
+        copy_base(reader, scratch, space, (*READ, "model_readings"))
 
 
 def copy_base(reader: Tables, scratch: Store, space: str, tables: Iterable[str]) -> None:
@@ -123,8 +123,8 @@ def _exchanged(engine: Engine, scratch: Store, space: str, copied: _Copied) -> s
         if tally.events + tally.records != copied.events + len(left) or _inputs_changed(tables, made, space, copied):
             return _ANEW
         writer.drop_statements(None)
+        writer.drop_model_readings(None)
         graph.drop(writer)
-        writer.drop_marks()
         writer.drop_all_summaries()
         version = writer.graph_state().version
         _take(tables, made, space, version)

@@ -22,18 +22,18 @@ from everyword.knowledge.concepts import drop_folding, refold
 from everyword.knowledge.graph_forgetting import going, graph_without
 from everyword.knowledge.llm_summaries import forget_plans
 from everyword.knowledge.sessions import refresh
-from everyword.knowledge.statements import LINKED_TURNS, derive_anew, leaning, relink, stated
+from everyword.knowledge.statements import LINKED_TURNS, derive_anew, read_without, relink, stated
 from everyword.models.protocol import Embedder
 from everyword.storage.postings import SEAL_AT, Terms, terms_of
 from everyword.storage.protocol import (
     ANALYSIS,
     DERIVED_TABLES,
     EMBED,
+    FACTS,
     NOT_OWED,
     PLAN,
     SCRUB_OWED,
     SESSIONS,
-    STATEMENTS,
     VECTOR_TABLES,
     VIEWS,
     WORD_TABLES,
@@ -41,6 +41,7 @@ from everyword.storage.protocol import (
     Model,
     Reader,
     Seqs,
+    Writer,
 )
 from everyword.text.terms import ANALYSIS_VERSION, searchable_terms
 from everyword.types.events import Event, Receipt
@@ -173,7 +174,7 @@ def _remove(engine: Engine, space: str, seqs_of: SeqsOf) -> tuple[Receipt, bool]
         abouts = writer.abouts_of([*gone, *resting])
         stating = writer.stating(sorted(abouts))
         later = writer.said_later(sorted(gone), limit=LINKED_TURNS)  # their distance to earlier turns shrinks
-        after = writer.said_later(sorted(gone), limit=LINKED_TURNS, silent=True)
+        after = writer.said_later(sorted(gone), limit=1, silent=True)
         writer.drop_readings(resting)
         writer.drop_refusals(resting)
         lost = going(writer, gone)
@@ -183,22 +184,35 @@ def _remove(engine: Engine, space: str, seqs_of: SeqsOf) -> tuple[Receipt, bool]
         if replan and (last := writer.last_event_upto(max(gone))) is not None:
             writer.owe_job(PLAN, last, due_at=engine.now())
         writer.owe_readings(resting)
-        # "Scratch that" may refer to something else now.
-        derived = writer.cursor(STATEMENTS)
-        amending = leaning(writer, [seq for seq in after if seq not in gone and seq <= derived])
-        abouts = abouts.union(*amending.values())
-        stating = sorted({*stating, *amending, *writer.stating(sorted(abouts))} - gone)
+        # The turn before may have helped to understand a turn.
+        again = read_without(writer, engine.reader, [seq for seq in after if seq not in gone])
+        abouts = abouts.union(*(one.abouts for one in again.values()))
+        stating = sorted({*stating, *again, *writer.stating(sorted(abouts))} - gone)
+        changed: list[int] = []
         if abouts:
             # Derive statements again that the forgotten events had replaced or confirmed.
-            derive_anew(writer, abouts, stating)
+            changed = derive_anew(writer, engine.reader, abouts, stating, again)
         relink(writer, [seq for seq in later if seq not in gone])
         graph_without(writer, lost)
-        graph.reread(writer, stated(writer, resting))
+        _rename(writer, [seq for seq, one in again.items() if one.renamed])
+        graph.reread(writer, stated(writer, sorted({*resting, *again, *changed})))
         receipt = replace(receipt, removed=removed)
         writer.put_receipt(receipt, gone)
         writer.put_forgotten(events)
         writer.file.set_fact(SCRUB_OWED, secrets.token_hex(8))
     return receipt, True
+
+
+def _rename(writer: Writer, seqs: Sequence[int]) -> None:
+    """Replace the names of events that were read again."""
+    upto = writer.cursor(FACTS)
+    here = [seq for seq in seqs if seq <= upto]
+    if here:
+        lost = going(writer, here)
+        writer.drop_claims(here)
+        writer.drop_mentions(here)
+        graph_without(writer, lost)
+        graph.add_events(writer, stated(writer, here))
 
 
 def _settle_scrub(engine: Engine) -> int:

@@ -29,7 +29,6 @@ from everyword.storage.opening import open_scratch
 from everyword.storage.protocol import (
     CONCEPTS,
     FACTS,
-    INTENTS,
     SESSIONS,
     SPACES,
     STATEMENTS,
@@ -70,7 +69,6 @@ _BY_LAYER: Mapping[str, Mapping[str, Mapping[str, str]]] = {
         "fact_claims": {"fact": "facts", "claim": "claims"},
     },
     SESSIONS: {"session_summaries": {}},
-    INTENTS: {"marks": {}},
     CONCEPTS: {
         "fold_journal": {},
         "fold_nodes": {"born_by": "fold_journal", "closed_by": "fold_journal"},

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from everyword.engine.engine import Engine
 from everyword.errors import InvalidInput, InvalidSetting
 from everyword.knowledge.concept_visibility import reworded
-from everyword.knowledge.legacy.fold.density import Topic
 from everyword.knowledge.legacy.fold.executor import Cause, Executor
 from everyword.knowledge.legacy.fold.folder import fold_event
 from everyword.knowledge.legacy.fold.graph import MOST_CONCEPTS, Graph
@@ -169,9 +168,7 @@ class _DryRunDone(Exception):
     """Rolls back the transaction of a dry run."""
 
 
-def fold_rows(
-    engine: Engine, writer: Writer, rows: Sequence[tuple[int, Event]]
-) -> tuple[int, list[JournalEntry]]:
+def fold_rows(engine: Engine, writer: Writer, rows: Sequence[tuple[int, Event]]) -> tuple[int, list[JournalEntry]]:
     """Fold the events after the mark, in order; stop at the first whose vectors are missing. Count them."""
     mark = _mark(engine, writer)
     owed = writer.vectors_owed_from()
@@ -321,6 +318,17 @@ class _Log:
 
 
 MOST_OF_AN_EVENT = 2  # nearest concepts of one event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topic:
+    """A concept as intents see it."""
+
+    id: str
+    label: str
+    events: int  # that ground it
+    strength: float = 0.5  # 0 to 1
+    neighbours: frozenset[str] = frozenset()  # concepts that an edge joins it with
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

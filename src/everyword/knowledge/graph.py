@@ -1,8 +1,7 @@
 """Maintain the temporal graph: names, the claims of events about them, and the facts that follow.
 
-Which words are a name depends on the names known before, so events are read in the order of arrival, and each stores
-the names that decided its reading. Which entity a name belongs to, and which facts follow from claims, does not depend
-on the order. `graph_forgetting.py` removes the effects of forgotten events.
+Names and statements come from the reader. Which entity a name belongs to, and which facts follow from claims, does not
+depend on the order of events. `graph_forgetting.py` removes the effects of forgotten events.
 """
 
 from __future__ import annotations
@@ -12,14 +11,16 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple, cast
 
-from everyword.knowledge.legacy.extract.corrections import correction_of
-from everyword.knowledge.legacy.extract.entities import NameIndex, find_mentions
-from everyword.knowledge.legacy.extract.entities.index import SPEAKER_VOTE
-from everyword.knowledge.legacy.extract.facts import ToldFact, extract_facts, facts_of_statements, timeline, told_facts
+from everyword.knowledge.claims import claims_of, named_values
+from everyword.knowledge.comparing import Action
+from everyword.knowledge.corrections import correction_of
+from everyword.knowledge.llm.told import ToldFact, told_facts
+from everyword.knowledge.names import SPEAKER_VOTE, NameIndex
+from everyword.knowledge.reading import said_by_user
+from everyword.knowledge.timeline import timeline
 from everyword.storage.fact_rows import fact_line, single_of
 from everyword.storage.protocol import (
     FACTS,
-    LOOKED_UP,
     SPEAKS,
     ClaimRow,
     FactKey,
@@ -33,7 +34,7 @@ from everyword.types.events import ASSISTANTS, Event, Span
 from everyword.types.graph import RELATIONS, EntityType, FactDraft, Mention, entity_id, name_key
 from everyword.types.ids import raw_event_id
 from everyword.types.records import RecordKind, events_of, speaks_for
-from everyword.types.statements import BY_HAND, StatementDraft
+from everyword.types.statements import BY_HAND, Statement, StatementDraft
 from everyword.types.times import to_micros
 from everyword.types.trust import effective_at, states_nothing
 
@@ -48,6 +49,7 @@ class Stated(NamedTuple):
     seq: int
     event: Event
     drafts: Sequence[StatementDraft]
+    mentions: Sequence[Mention] = ()
     llm_facts: Sequence[ToldFact] = ()  # facts from an LLM
     extractor: str = ""  # the LLM
 
@@ -57,7 +59,7 @@ def add_events(writer: Writer, stated: Sequence[Stated]) -> None:
     index = _index(writer)
     noted = _Noted(writer.space)
     for one in stated:
-        noted.add(index, _read(one.event, one.seq, index), one)
+        noted.add(index, _read(one), one)
     version = writer.next_graph_version()
     keys = _fact_keys(writer, noted.moved)
     writer.put_names(noted.rows(index), version=version)
@@ -65,8 +67,9 @@ def add_events(writer: Writer, stated: Sequence[Stated]) -> None:
     writer.put_mentions(noted.mentions)
     writer.put_claims(noted.claims)
     edits = [one for one in stated if one.event.record is not None]
+    ending = _put_ends(writer, stated)  # first, since an edit may void an end
     _put_edits(writer, edits)
-    seqs = [*(seq for seq, _ in noted.claims), *(one.seq for one in edits)]
+    seqs = [*(seq for seq, _ in noted.claims), *(one.seq for one in edits), *ending]
     keys |= _keys_now(writer, noted.moved, seqs)
     fold(writer, keys)
     _remember(writer, index, version)
@@ -100,6 +103,7 @@ def reread(writer: Writer, stated: Sequence[Stated]) -> None:
         for draft in _claims(writer.space, mentions_of(one.event, rows.get(one.seq, ())), one)
     ]
     writer.put_claims(claims)
+    _put_ends(writer, here)
     _put_edits(writer, [one for one in here if one.event.record is not None])
     fold(writer, {*before, *_keys_now(writer, (), seqs)})
 
@@ -141,6 +145,8 @@ def fold(writer: Writer, keys: Iterable[FactKey]) -> None:
 
 # Edits of statements
 
+_NOWHERE = Span(0, 0)  # of a claim that follows from an edit
+
 
 def _put_edits(writer: Writer, edits: Sequence[Stated]) -> None:
     """Add the claims of corrections and retractions about the claims under their statement."""
@@ -153,10 +159,31 @@ def _put_edits(writer: Writer, edits: Sequence[Stated]) -> None:
             said = [row.draft for row in writer.claims_of(seqs=[seq])]
             drafts = [*_voids(held, event), *_dated_as(held, said)]
         elif correction.never_true:
-            drafts = _voids(held, event)
+            drafts = _voids([*held, *_ends_by(writer, correction.statement_id)], event)
         else:
             drafts = _ends(held, event, correction.until or event.at)
         writer.put_claims([(seq, draft) for draft in dict.fromkeys(drafts)])
+
+
+def _put_ends(writer: Writer, stated: Sequence[Stated]) -> list[int]:
+    """End the claims of statements that these events closed; give the events that ended something."""
+    own = {one.seq: one.event for one in stated if one.drafts and one.event.record is None}
+    made = {one.id: (seq, one) for seq, several in writer.statements_of(sorted(own)).items() for one in several}
+    ending: list[int] = []
+    for change in writer.changes(sorted(made)):
+        if change.statement_id not in made or change.target_id is None:
+            continue
+        if change.action not in (Action.UPDATE, Action.RETRACT):
+            continue
+        seq, said = made[change.statement_id]
+        target = writer.statement(change.target_id)
+        held = [row.draft for row in _claims_under(writer, change.target_id) if row.draft.event_id != own[seq].id]
+        if target is not None and held:
+            ended = _ends(held, own[seq], target.valid_to or own[seq].at)
+            ends = [replace(one, span=said.span, quote=said.quote, extractor=said.extractor) for one in ended]
+            writer.put_claims([(seq, draft) for draft in dict.fromkeys(ends)])
+            ending.append(seq)
+    return ending
 
 
 def _voids(held: Sequence[FactDraft], event: Event) -> list[FactDraft]:
@@ -165,11 +192,16 @@ def _voids(held: Sequence[FactDraft], event: Event) -> list[FactDraft]:
 
 
 def _ends(held: Sequence[FactDraft], event: Event, at: datetime) -> list[FactDraft]:
-    """End the lasting claims; single happenings need no end."""
-    lasting = [draft for draft in held if (known := RELATIONS.get(draft.relation)) is None or known.lasts]
+    """End the lasting claims that have no end; single happenings need none."""
+    going_on = [draft for draft in held if draft.valid_to is None]
+    lasting = [draft for draft in going_on if (known := RELATIONS.get(draft.relation)) is None or known.lasts]
     # A claim may be about a time after the edit; the end must come after that.
     return [
-        replace(_edited(draft, event), valid_to=at, ended_by=max(at, _last_moment(draft) + timedelta(microseconds=1)))
+        replace(
+            _edited(draft, event),
+            valid_to=at,
+            ended_by=max(at, _last_moment(draft) + timedelta(microseconds=1)),
+        )
         for draft in lasting
     ]
 
@@ -198,11 +230,11 @@ def _dated_as(held: Sequence[FactDraft], said: Sequence[FactDraft]) -> list[Fact
 
 
 def _edited(draft: FactDraft, event: Event) -> FactDraft:
-    """Convert a claim to one of an edit: with the time of the edit, and no quote."""
+    """Convert a claim to one of a later event: with the time of that event, and no quote."""
     return replace(
         draft,
         event_id=event.id,
-        span=Span(0, 0),
+        span=_NOWHERE,
         quote="",
         said_at=event.at,
         recorded_at=event.recorded_at,
@@ -217,18 +249,32 @@ def _edited(draft: FactDraft, event: Event) -> FactDraft:
 
 def _claims_under(writer: Writer, statement_id: str) -> list[ClaimRow]:
     """List the claims that rest on the words of a statement."""
-    statement = writer.statement(statement_id)
-    raw_id = raw_event_id(statement.event_id) if statement is not None else None
-    known = writer.find([raw_id]) if raw_id is not None else {}
-    if statement is None or raw_id not in known:
+    statement, seq = _stated_at(writer, statement_id)
+    if statement is None:
         return []
-    seq = known[raw_id].seq
     others = [one for one in writer.statements_of([seq]).get(seq, ()) if one.id != statement.id]
     return [
         row
         for row in writer.claims_of(seqs=[seq])
         if not row.draft.voids and row.draft.object and _rests_on(row.draft, statement, others)
     ]
+
+
+def _ends_by(writer: Writer, statement_id: str) -> list[FactDraft]:
+    """List the ends of other claims that a statement made."""
+    statement, seq = _stated_at(writer, statement_id)
+    if statement is None:
+        return []
+    made = (row.draft for row in writer.claims_of(seqs=[seq]))
+    return [draft for draft in made if not draft.voids and draft.valid_to is not None and draft.span == statement.span]
+
+
+def _stated_at(writer: Writer, statement_id: str) -> tuple[Statement | None, int]:
+    """Find a statement and its event."""
+    statement = writer.statement(statement_id)
+    raw_id = raw_event_id(statement.event_id) if statement is not None else None
+    known = writer.find([raw_id]) if raw_id is not None else {}
+    return (statement, known[raw_id].seq) if raw_id in known else (None, 0)
 
 
 def _rests_on(claim: FactDraft, statement: StatementDraft, others: Sequence[StatementDraft]) -> bool:
@@ -257,22 +303,12 @@ class _Reading(NamedTuple):
     event: Event
     speaker: str | None
     mentions: list[Mention]
-    looked_up: set[str]  # known names that decided the reading
 
 
-def _read(event: Event, seq: int, index: NameIndex) -> _Reading:
-    looked = _Looked(index)
-    # The only edit with a statement in words is a correction.
-    found = [] if event.record not in (None, RecordKind.CORRECTION) else find_mentions(_as_said(event), looked)
-    speaker = speaker_of(event)
-    mentions = [one for one in found if (speaker or one.owner or not one.bare) and name_key(one.text)]
-    return _Reading(seq, event, speaker, mentions, looked.answered)
-
-
-def read_names(event: Event, seq: int, index: NameIndex) -> list[MentionRow]:
-    """List the names in an event and those that decided its reading, as rows."""
-    reading = _read(event, seq, index)
-    return [*_rows(index, reading).values(), *_looked_up(index, reading)]
+def _read(stated: Stated) -> _Reading:
+    named = [*stated.mentions, *named_values(said_by_user(stated.event), stated.drafts, stated.mentions)]
+    mentions = [one for one in named if name_key(one.text)]
+    return _Reading(stated.seq, stated.event, speaker_of(stated.event), mentions)
 
 
 def speaker_of(event: Event) -> str | None:
@@ -283,30 +319,6 @@ def speaker_of(event: Event) -> str | None:
     if states_nothing(event) or role in ASSISTANTS or (event.speaker or "").casefold() in ASSISTANTS:
         return None
     return event.speaker or (event.role or "speaker").capitalize()
-
-
-def _as_said(event: Event) -> Event:
-    """Attribute a correction to the speaker of the corrected statement, whom "I" in it means."""
-    return event if event.record is None else replace(event, speaker=speaks_for(event))
-
-
-class _Looked:
-    """The name index, recording which names were looked up and known."""
-
-    def __init__(self, index: NameIndex) -> None:
-        self.index = index
-        self.answered: set[str] = set()
-
-    def type_of(self, key: str) -> EntityType | None:
-        type = self.index.type_of(key)
-        if type is not None:
-            self.answered.add(key)
-        return type
-
-    def within(self, text: str) -> list[Span]:
-        spans = self.index.within(text)
-        self.answered.update(name_key(text[span.start : span.end]) for span in spans)
-        return spans
 
 
 class _Forms:
@@ -323,14 +335,14 @@ class _Forms:
 
 
 def _claims(space: str, mentions: Sequence[Mention], stated: Stated) -> list[FactDraft]:
-    event = _as_said(stated.event)
+    event = said_by_user(stated.event)
     speaker = speaker_of(event)
     if speaker is None:
         return []
     forms = _Forms(space)
     own = {entity_id(space, speaker), *(forms.id_of(mention, speaker) for mention in mentions)}
-    drafts = [*extract_facts(event, mentions, forms), *facts_of_statements(event, stated.drafts, forms)]
-    # Keep the rules' version of a claim that both found: it exists before the LLM answers.
+    drafts = claims_of(event, speaker, stated.drafts, mentions, forms)
+    # Keep the reader's version of a claim that both found: it exists before the LLM answers.
     ruled = {(draft.subject, draft.relation, draft.object) for draft in drafts}
     found = told_facts(event, speaker, mentions, stated.llm_facts, forms, stated.extractor) if stated.llm_facts else []
     drafts += [draft for draft in found if (draft.subject, draft.relation, draft.object) not in ruled]
@@ -369,9 +381,9 @@ class _Noted:
     seen: dict[str, list[int]] = field(default_factory=dict[str, list[int]])  # key -> times of its events
 
     def add(self, index: NameIndex, reading: _Reading, stated: Stated) -> None:
-        seq, event, speaker, mentions, _ = reading
+        seq, event, speaker, mentions = reading
         self.moved.update(index.learn(mentions, speaker))
-        self.mentions += [*_rows(index, reading).values(), *_looked_up(index, reading)]
+        self.mentions += _rows(index, reading).values()
         at = to_micros(event.at)[0]
         for key in _keys(index, reading):
             self.seen.setdefault(key, []).append(at)
@@ -384,7 +396,7 @@ class _Noted:
 
 
 def _rows(index: NameIndex, reading: _Reading) -> dict[tuple[str, int], MentionRow]:
-    seq, _, speaker, mentions, _ = reading
+    seq, _, speaker, mentions = reading
     rows: dict[tuple[str, int], MentionRow] = {}
     if speaker:
         id = entity_id(index.space, speaker)
@@ -394,11 +406,6 @@ def _rows(index: NameIndex, reading: _Reading) -> dict[tuple[str, int], MentionR
         votes = round(one.score * 100)
         rows[id, one.span.start] = MentionRow(id, seq, *one.span, one.type, votes, one.kin, one.owner, one.bare)
     return rows
-
-
-def _looked_up(index: NameIndex, reading: _Reading) -> list[MentionRow]:
-    others = sorted(reading.looked_up - _keys(index, reading))
-    return [MentionRow(entity_id(index.space, key), reading.seq, LOOKED_UP, LOOKED_UP, "", 0) for key in others]
 
 
 def _keys(index: NameIndex, reading: _Reading) -> set[str]:

@@ -1,134 +1,72 @@
-"""Intents, computed when they are read from marks of events and from to-do statements.
+"""Intents: the plans and tasks of statements, as they stand now.
 
-A correction of a statement moves the deadline of its goal; undoing the statement that closed a goal reopens it.
+An intent is a chain of versions of one plan or task. A later statement that fulfils or ends it settles it; answers of
+people accept, defer, reject or reword it, and move the threshold of its category. Computed when they are read.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from everyword.engine.engine import Engine
-from everyword.knowledge.concepts import topics_of
-from everyword.knowledge.legacy.extract.compare import Action
-from everyword.knowledge.legacy.fold.clusters import Deed, Goal, Reply, trouble
-from everyword.knowledge.legacy.fold.goals import DATED, MarkKind, deadline_in, marks_of
-from everyword.knowledge.legacy.fold.intents import crystallise
-from everyword.knowledge.legacy.fold.wanting import OWN
-from everyword.storage.protocol import MarkFilter, MarkRow, Reader
-from everyword.types.events import Event, Span
-from everyword.types.ids import raw_event_id
-from everyword.types.intents import Evidence, Intent, IntentAnswer, IntentCategory
-from everyword.types.statements import BY_HAND, TO_DO, Stance, Statement, StatementKind, Status
-from everyword.types.times import as_datetime
+from everyword.knowledge.comparing import Action
+from everyword.knowledge.concepts import Topics, topics_of
+from everyword.knowledge.corrections import correction_of
+from everyword.storage.protocol import Reader
+from everyword.types.concepts import INTENT_PREFIX
+from everyword.types.events import Event, Json, Span
+from everyword.types.ids import fingerprint, raw_event_id
+from everyword.types.intents import Evidence, Intent, IntentAnswer, IntentCategory, IntentStatus
+from everyword.types.records import RecordKind
+from everyword.types.statements import TO_DO, Stance, Statement, StatementKind, Status
+from everyword.types.times import as_datetime, later
 
-_FOLLOWS = frozenset((Action.UPDATE.value, Action.RETRACT.value))  # actions in the journal
-_MOST_STEPS = 8  # followed from a statement to its last version
-
-
-class _Revisions(NamedTuple):
-    """The current versions of statements that were replaced."""
-
-    of: Mapping[str, Statement]  # id of a statement -> its last version, if that is current
-    later: frozenset[str]  # ids of statements that replace another; these are no goals of their own
-    taken_back: frozenset[tuple[str, Span]] = frozenset()  # deeds that were taken back: event id and span
-
-
-def _revisions_of(reader: Reader, stated: Iterable[Statement]) -> _Revisions:
-    """Follow replaced statements through the journal to their last versions."""
-    last = {one.id: one.id for one in stated if one.status is not Status.CURRENT}
-    later: set[str] = set()
-    ended: dict[str, str] = {}  # closed statement -> the one that closed it
-    ends = set(last)
-    for _ in range(_MOST_STEPS):
-        steps: dict[str, str] = {}
-        for change in reader.changes(sorted(ends)) if ends else ():
-            old, new = change.target_id, change.statement_id
-            if old is None or new is None or old not in ends or change.action not in _FOLLOWS:
-                continue
-            steps[old] = new
-            if change.action == Action.RETRACT:
-                ended[old] = new
-        last = {id: steps.get(end, end) for id, end in last.items()}
-        ends = set(steps.values()) - later
-        later |= ends
-        if not ends:
-            break
-    closing = frozenset(ended.values())  # a deed that closed a statement does not replace it
-    found = {end: reader.statement(end) for id, end in last.items() if end != id and end not in closing}
-    current = {end: one for end, one in found.items() if one is not None and one.status is Status.CURRENT}
-    of = {id: current[end] for id, end in last.items() if end in current}
-    deeds = (reader.statement(by) for id, by in ended.items() if id in of and of[id].id != by)
-    taken_back = frozenset((one.event_id, one.span) for one in deeds if one is not None and one.stance is Stance.DONE)
-    return _Revisions(of, frozenset(later), taken_back)
-
-
-def _with_revised_times(
-    goals: Sequence[Goal], stated: Mapping[int, Sequence[Statement]], revisions: _Revisions
-) -> list[Goal]:
-    """Update the deadlines of goals from revised statements; drop goals that people reworded."""
-    followed: list[Goal] = []
-    for goal in goals:
-        made = [
-            one
-            for one in stated.get(goal.seq, ())
-            if one.id in revisions.of and _overlap(goal.ground.span, one.span)
-        ]
-        if any(one.kind in TO_DO and _is_by_hand(revisions.of[one.id]) for one in made):
-            continue
-        followed.append(_timed(goal, made, revisions))
-    return followed
-
-
-def _timed(goal: Goal, made: Sequence[Statement], revisions: _Revisions) -> Goal:
-    for one in made:
-        deadline, exact = _time_of(revisions.of[one.id])
-        if deadline is not None or one.date is not None:
-            return replace(goal, deadline=deadline, exact=exact)
-    return goal
-
-
-def _time_of(statement: Statement) -> tuple[datetime | None, bool]:
-    """Return the deadline in a statement, and whether it is exact to the day."""
-    if statement.date is not None:
-        return statement.date.end, statement.date.end - statement.date.start <= timedelta(days=1)
-    if _is_by_hand(statement) and statement.valid_from is not None:
-        return deadline_in(statement.quote, statement.valid_from)
-    return None, True
-
-
-def _is_by_hand(statement: Statement) -> bool:
-    """Tell whether a statement is a person's correction."""
-    return statement.extractor == BY_HAND
-
-
-def _overlap(one: Span, other: Span) -> bool:
-    """Tell whether two spans overlap."""
-    return one.start < other.end and other.start < one.end
-
-
-# How many of the newest are read. Older goals have expired or were repeated.
-MOST_GOALS = 500
-MOST_DEEDS = 4_000
-MOST_TROUBLES = 1_000
-MOST_REPLIES = 1_000
-MOST_TODOS = 500
-_RETRACT = "retract"  # actions in the journal
+MOST_TODOS = 500  # newest plans and tasks; older ones have expired or were repeated
 _MOST_CACHED = 64  # lists of intents: a service with many tenants keeps those of the busy ones
+_CATEGORIES = {StatementKind.PLAN: IntentCategory.PLAN, StatementKind.TASK: IntentCategory.TASK}
+
+# Feedback, as CogniFold has it: w = (1 - RATE) w + RATE s, held within bounds; a threshold is divided by its w.
+RATE = 0.3
+SIGNALS = {
+    IntentAnswer.ACCEPT: 1.5,
+    IntentAnswer.MODIFY: 1.1,
+    IntentAnswer.DEFER: 0.8,
+    IntentAnswer.REJECT: 0.3,
+}
+LEAST_WEIGHT, MOST_WEIGHT = 0.1, 2.0
+THRESHOLD = 0.35  # of the confidence in a plan or task that is shown
+MOST_THRESHOLD = 0.9  # what is certain enough is shown whatever was rejected before
+_SAID_AGAIN = 0.15  # what each further mention adds to the confidence
+
+EXPIRES_DAYS = 60  # without a date, and nobody spoke of it
+GRACE = timedelta(days=1)  # after a date, in which it may still be told that it was done
+VAGUE_GRACE = timedelta(days=30)  # after one that was no day: "this month", "in spring"
+DEFERRED = timedelta(days=7)  # where nobody says until when
+# Urgency: what is spoken of now is warmer; a date adds its bonus, and doubles all of it inside a day.
+BASE_URGENCY, WARMTH, COOLS_PER_HOUR = 0.2, 0.2, 0.01
+DEADLINE_BONUS = ((24, 0.3), (48, 0.2), (168, 0.1))  # hours, bonus
+DOUBLES_WITHIN_H = 24
+_FULL_EVENTS = 7  # events of its concepts from which an intent is as important as it can be
 
 
-# Writing
+class Answered(NamedTuple):
+    """What a person said to an intent."""
+
+    intent: str
+    answer: IntentAnswer
+    until: datetime | None
+    ground: Evidence
 
 
-def marks_in(seq: int, event: Event) -> list[MarkRow]:
-    """Find the marks in an event."""
-    return [MarkRow(seq, mark.kind.value, mark.span, mark.body) for mark in marks_of(event)]
-
-
-# Intents
+def answering(intent: str, answer: IntentAnswer, until: datetime | None) -> dict[str, Json]:
+    """Write the payload of the record that answers an intent: by its id, since words may have to be forgotten."""
+    told: dict[str, Json] = {"intent": intent, "answer": answer.value}
+    return told if until is None else {**told, "until": until.isoformat()}
 
 
 class _IntentCache:
@@ -164,136 +102,116 @@ def cached_intents(engine: Engine, reader: Reader, *, wing: str | None, now: dat
 def intents_in(
     reader: Reader, *, now: datetime, wing: str | None = None, as_of: datetime | None = None
 ) -> list[Intent]:
-    """Compute the intents of a snapshot, the most pressing first."""
-    which = MarkFilter(wing=wing, as_of=as_of)
-    goal_rows = reader.marks(MarkKind.GOAL, which, limit=MOST_GOALS)
-    todos = [] if as_of is not None else reader.newest_statements(TO_DO, limit=MOST_TODOS)
-    if not goal_rows and not todos:
+    """Compute the intents of a snapshot, the most pressing first. as_of: by what was known then."""
+    todos = reader.newest_statements(TO_DO, limit=MOST_TODOS)
+    if as_of is not None:
+        todos = [(seq, known) for seq, one in todos if (known := _as_known(reader, one, as_of)) is not None]
+    if not todos:
         return []
-    deed_rows = reader.marks(MarkKind.DEED, which, limit=MOST_DEEDS)
-    trouble_rows = reader.marks(MarkKind.TROUBLE, which, limit=MOST_TROUBLES)
-    reply_rows = reader.marks(MarkKind.ANSWER, which, limit=MOST_REPLIES)
-    rows = [*goal_rows, *deed_rows, *trouble_rows, *reply_rows]
-    events = reader.fetch(sorted({*(row.seq for row in rows), *(seq for seq, _ in todos)}))
-    closing = _closing(reader, [todo for _, todo in todos])
-    goals = [_goal(row, events[row.seq]) for row in goal_rows]
-    # With as_of only the words count, because statements are stored in their current state.
-    stated = {} if as_of is not None else reader.statements_of(sorted({row.seq for row in goal_rows}))
-    revisions = _revisions_of(
-        reader, [*(one for several in stated.values() for one in several), *(one for _, one in todos)]
+    events = reader.fetch(sorted({seq for seq, _ in todos}))
+    todos = [(seq, one) for seq, one in todos if wing is None or events[seq].wing == wing]
+    chains = _chains(reader, todos, events, as_of)
+    answers = _answers(reader, wing, as_of)
+    thresholds = _thresholds(chains, answers)
+    topics = topics_of(reader, sorted({one.seq for one in chains}), wing=wing, as_of=as_of)
+    found = (
+        _intent(chain, [one for one in answers if one.intent in chain.ids], topics, thresholds, now) for chain in chains
     )
-    goals = _with_todos(_with_revised_times(goals, stated, revisions), todos, events, closing, revisions, wing)
-    deeds = [
-        Deed(seq=row.seq, ground=_ground(events[row.seq], row.span), session=events[row.seq].session)
-        for row in deed_rows
-        if not any(events[row.seq].id == id and _overlap(row.span, span) for id, span in revisions.taken_back)
-    ]
-    troubles = [trouble(row.seq, _ground(events[row.seq], row.span), events[row.seq].session) for row in trouble_rows]
-    replies = [_reply(row, events[row.seq]) for row in reply_rows]
-    topics = topics_of(reader, sorted({goal.seq for goal in goals}), wing=wing, as_of=as_of)
-    goals = [replace(goal, topics=topics.of_event.get(goal.seq, ())) for goal in goals]
-    return crystallise(goals, deeds, replies, topics.by_id, now=now, troubles=troubles)
+    shown = [intent for intent in found if intent is not None]
+    return sorted(shown, key=lambda intent: (-intent.priority, intent.first_at, intent.id))
 
 
-def _goal(row: MarkRow, event: Event) -> Goal:
-    body: Mapping[str, Any] = row.body
-    start, end = body["clause"]
-    near = body.get("near")  # optional
-    return Goal(
-        seq=row.seq,
-        ground=_ground(event, row.span),
-        session=event.session,
-        category=IntentCategory(body["category"]),
-        strength=body["strength"],
-        clause=event.text[start:end],
-        deadline=as_datetime(body["deadline"]) if body["deadline"] else None,
-        exact=bool(body["exact"]),
-        near=event.text[near[0] : near[1]] if near else None,
-        moved=bool(body.get("moved")),
-    )
+# Plans and tasks
 
 
-def _with_todos(
-    goals: Sequence[Goal],
-    todos: Sequence[tuple[int, Statement]],
-    events: Mapping[int, Event],
-    closing: Mapping[str, Evidence],
-    revisions: _Revisions,
-    wing: str | None,
-) -> list[Goal]:
-    """Close the goals that share words with a closed to-do, and add other to-dos as goals."""
-    found = list(goals)
-    places: dict[int, list[int]] = {}
-    for place, goal in enumerate(found):
-        places.setdefault(goal.seq, []).append(place)
-    for seq, todo in todos:
-        event = events[seq]
-        if wing is not None and event.wing != wing:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Chain:
+    """The versions of one plan or task, oldest first, and what settled the last one."""
+
+    seq: int
+    versions: tuple[Statement, ...]
+    grounds: tuple[Evidence, ...]
+    settled_by: Evidence | None = None
+
+    @property
+    def last(self) -> Statement:
+        return self.versions[-1]
+
+    @property
+    def id(self) -> str:
+        return intent_id(self.versions[0])
+
+    @property
+    def ids(self) -> frozenset[str]:
+        return frozenset(map(intent_id, self.versions))
+
+
+def intent_id(statement: Statement) -> str:
+    """Derive the id of the intent whose first version a statement is."""
+    span = statement.span
+    return INTENT_PREFIX + fingerprint("intent", statement.event_id, span.start, span.end).hex()
+
+
+def _as_known(reader: Reader, statement: Statement, as_of: datetime) -> Statement | None:
+    """Show a statement as it was known at a time; None if it was not."""
+    if statement.recorded_at > as_of:
+        return None
+    closed = [one.at for one in reader.changes([statement.id]) if one.target_id == statement.id and _closes(one.action)]
+    if closed and min(closed) > as_of:
+        return replace(statement, status=Status.CURRENT, valid_to=None)
+    return statement
+
+
+def _closes(action: str) -> bool:
+    return action in (Action.UPDATE, Action.RETRACT)
+
+
+def _chains(
+    reader: Reader, todos: Sequence[tuple[int, Statement]], events: Mapping[int, Event], as_of: datetime | None
+) -> list[_Chain]:
+    """Put the versions of each plan or task together."""
+    by_id = {one.id: (seq, one) for seq, one in todos}
+    replaced = {one.replaces for _, one in todos if one.replaces is not None and one.status is not Status.RETRACTED}
+    chains: list[_Chain] = []
+    closed = {one.id for _, one in todos if one.status is Status.RETRACTED}
+    closing = _closing(reader, closed, as_of)
+    for seq, one in sorted(todos, key=lambda pair: (pair[1].recorded_at, pair[0])):
+        if one.id in replaced or one.stance in (Stance.MAYBE, Stance.DONE, Stance.ENDED) or one.negated:
             continue
-        revision = revisions.of.get(todo.id)
-        closed_by = None if revision is not None else closing.get(todo.id)
-        place = next((p for p in places.get(seq, ()) if _overlap(found[p].ground.span, todo.span)), None)
-        if place is not None:
-            found[place] = replace(found[place], closed_by=closed_by)
-        elif _is_goal(todo, revision, closing, revisions):
-            found.append(_of_todo(seq, todo, revision or todo, event, closed_by))
+        if one.status is Status.SUPERSEDED or (one.status is Status.RETRACTED and one.id not in closing):
+            continue  # a later version that is no plan took its place, or a person says that it was never true
+        versions = [one]
+        while (before := by_id.get(versions[0].replaces or "")) is not None and len(versions) < MOST_TODOS:
+            versions.insert(0, before[1])
+        grounds = tuple(_ground(events[by_id[version.id][0]], version.span) for version in versions)
+        chains.append(_Chain(seq=seq, versions=tuple(versions), grounds=grounds, settled_by=closing.get(one.id)))
+    return chains
+
+
+def _closing(reader: Reader, ids: Iterable[str], as_of: datetime | None) -> dict[str, Evidence]:
+    """Find the words that closed plans and tasks, in the journal."""
+    by: dict[str, tuple[str, str | None]] = {}
+    for change in reader.changes(sorted(ids)):
+        if change.target_id is None or change.event_id is None or change.action != Action.RETRACT:
+            continue
+        if as_of is None or change.at <= as_of:
+            by[change.target_id] = (change.event_id, change.statement_id)
+    raw = {event_id: raw_event_id(event_id) for event_id, _ in by.values()}
+    known = reader.find([one for one in raw.values() if one is not None])
+    found: dict[str, Evidence] = {}
+    for target, (event_id, statement_id) in by.items():
+        source = known.get(raw[event_id] or b"")
+        if source is None or _never_true(source.event):
+            continue
+        said = reader.statement(statement_id) if statement_id is not None else None
+        found[target] = _ground(source.event, said.span if said is not None else Span(0, len(source.event.text)))
     return found
 
 
-def _is_goal(
-    todo: Statement, revision: Statement | None, closing: Mapping[str, Evidence], revisions: _Revisions
-) -> bool:
-    """Tell whether a to-do is a goal of its own; "no, on Friday" belongs to the goal that it corrects."""
-    if todo.id in revisions.later and not _is_by_hand(todo):
-        return False
-    if revision is not None:
-        return revision.kind in TO_DO and not _is_by_hand(revision)
-    return todo.status is Status.CURRENT or todo.id in closing
-
-
-def _of_todo(seq: int, todo: Statement, last: Statement, event: Event, closed_by: Evidence | None) -> Goal:
-    deadline, exact = _time_of(last)
-    return Goal(
-        seq=seq,
-        ground=_ground(event, todo.span),
-        session=event.session,
-        category=IntentCategory.REMINDER if todo.kind is StatementKind.REMINDER else IntentCategory.TASK,
-        strength=OWN + (DATED if deadline else 0.0),
-        clause=todo.quote,
-        deadline=deadline,
-        exact=exact,
-        closed_by=closed_by,
-    )
-
-
-def _closing(reader: Reader, todos: Sequence[Statement]) -> dict[str, Evidence]:
-    """Find the events that closed to-dos, in the journal."""
-    done = [todo.id for todo in todos if todo.status is Status.RETRACTED]
-    by = {
-        change.target_id: change.event_id
-        for change in reader.changes(done)
-        if change.target_id is not None and change.event_id is not None and change.action == _RETRACT
-    }
-    raw = {id: raw_event_id(id) for id in by.values()}
-    events = reader.find([one for one in raw.values() if one is not None])
-    closing: dict[str, Evidence] = {}
-    for target, id in by.items():
-        known = events.get(raw[id] or b"")
-        if known is not None:
-            closing[target] = _ground(known.event, Span(0, len(known.event.text)))
-    return closing
-
-
-def _reply(row: MarkRow, event: Event) -> Reply:
-    body: Mapping[str, Any] = row.body
-    return Reply(
-        seq=row.seq,
-        ground=_ground(event, row.span),
-        session=event.session,
-        intent=body["intent"],
-        answer=IntentAnswer(body["answer"]),
-        until=as_datetime(body["until"]) if body["until"] else None,
-    )
+def _never_true(event: Event) -> bool:
+    """Tell whether an event is a person's edit that takes a statement back for all time."""
+    correction = correction_of(event)
+    return correction is not None and correction.never_true
 
 
 def _ground(event: Event, span: Span) -> Evidence:
@@ -301,3 +219,122 @@ def _ground(event: Event, span: Span) -> Evidence:
         event_id=event.id, span=span, quote=event.text[span.start : span.end], at=event.at, speaker=event.speaker
     )
 
+
+# Answers
+
+
+def _answers(reader: Reader, wing: str | None, as_of: datetime | None) -> list[Answered]:
+    """Read what people said to intents, in the order of the log."""
+    found: list[Answered] = []
+    for known in reader.records((RecordKind.FEEDBACK.value,)):
+        event = known.event
+        if (wing is not None and event.wing != wing) or (as_of is not None and event.recorded_at > as_of):
+            continue
+        until = event.meta.get("until")
+        found.append(
+            Answered(
+                event.meta["intent"],
+                IntentAnswer(event.meta["answer"]),
+                None if until is None else as_datetime(until, "until"),
+                _ground(event, Span(0, len(event.text))),
+            )
+        )
+    return found
+
+
+def _thresholds(chains: Sequence[_Chain], answers: Sequence[Answered]) -> dict[IntentCategory, float]:
+    category_of = {id: _CATEGORIES[chain.last.kind] for chain in chains for id in chain.ids}
+    weights = dict.fromkeys(IntentCategory, 1.0)
+    for one in answers:
+        category, signal = category_of.get(one.intent), SIGNALS.get(one.answer)
+        if category is not None and signal is not None:
+            weights[category] = min(MOST_WEIGHT, max(LEAST_WEIGHT, (1 - RATE) * weights[category] + RATE * signal))
+    return {category: min(MOST_THRESHOLD, THRESHOLD / weight) for category, weight in weights.items()}
+
+
+# One intent
+
+
+def _intent(
+    chain: _Chain,
+    answers: Sequence[Answered],
+    topics: Topics,
+    thresholds: Mapping[IntentCategory, float],
+    now: datetime,
+) -> Intent | None:
+    last, first_at, last_at = chain.last, chain.grounds[0].at, chain.grounds[-1].at
+    category = _CATEGORIES[last.kind]
+    sure = max(one.confidence for one in chain.versions) + _SAID_AGAIN * (len(chain.versions) - 1)
+    if not answers and sure < thresholds[category]:
+        return None
+    deadline, exact = _deadline(last)
+    around = [topics.by_id[id] for id in topics.of_event.get(chain.seq, ()) if id in topics.by_id]
+    reworded = next((one for one in reversed(answers) if one.answer is IntentAnswer.MODIFY), None)
+    intent = Intent(
+        id=chain.id,
+        statement=reworded.ground.quote if reworded else " ".join(last.quote.split()),
+        category=category,
+        status=IntentStatus.PENDING,
+        urgency=_urgency(last_at, deadline, now),
+        importance=_importance(sure, [topic.events for topic in around]),
+        density=min(1.0, sure),
+        threshold=thresholds[category],
+        grounds=chain.grounds,
+        first_at=first_at,
+        last_at=last_at,
+        concepts=tuple(topic.id for topic in around),
+        topics=tuple(topic.label for topic in around),
+        deadline=deadline,
+        reason=f"said {len(chain.versions)} times" if len(chain.versions) > 1 else "said once",
+    )
+    return _with_status(intent, chain, answers, now, exact=exact)
+
+
+def _deadline(statement: Statement) -> tuple[datetime | None, bool]:
+    """Tell by when, and whether to the day."""
+    if statement.date is not None:
+        return statement.date.end, statement.date.end - statement.date.start <= timedelta(days=1)
+    return None, True
+
+
+def _with_status(intent: Intent, chain: _Chain, answers: Sequence[Answered], now: datetime, *, exact: bool) -> Intent:
+    last = next(iter(reversed(answers)), None)
+    if last is not None and last.answer is IntentAnswer.REJECT:
+        return replace(intent, status=IntentStatus.REJECTED, settled_by=last.ground)
+    if last is not None and last.answer is IntentAnswer.DONE:
+        return replace(intent, status=IntentStatus.RESOLVED, settled_by=last.ground)
+    if chain.settled_by is not None:
+        return replace(intent, status=IntentStatus.RESOLVED, settled_by=chain.settled_by)
+    if last is not None and last.answer is IntentAnswer.DEFER:
+        until = last.until or later(last.ground.at, DEFERRED)
+        if until > now:
+            return replace(intent, status=IntentStatus.DEFERRED, until=until)
+    if _expired(intent, last, now, exact=exact):
+        return replace(intent, status=IntentStatus.EXPIRED)
+    if last is not None and last.answer is IntentAnswer.ACCEPT:
+        return replace(intent, status=IntentStatus.SCHEDULED)
+    return intent
+
+
+def _expired(intent: Intent, last: Answered | None, now: datetime, *, exact: bool) -> bool:
+    """Tell whether its time is over: past its date, or nobody spoke of it for long."""
+    if intent.deadline is not None:
+        return now - intent.deadline > (GRACE if exact else VAGUE_GRACE)
+    touched = max(intent.last_at, last.ground.at) if last else intent.last_at
+    return now - touched > timedelta(days=EXPIRES_DAYS)
+
+
+def _urgency(last_at: datetime, deadline: datetime | None, now: datetime) -> float:
+    hours = max(0.0, (now - last_at).total_seconds() / 3600)
+    urgency = BASE_URGENCY + WARMTH * math.exp(-COOLS_PER_HOUR * hours)
+    if deadline is None or deadline <= now:
+        return urgency
+    left = (deadline - now).total_seconds() / 3600
+    urgency += next((bonus for within, bonus in DEADLINE_BONUS if left <= within), 0.0)
+    return min(1.0, urgency * 2 if left <= DOUBLES_WITHIN_H else urgency)
+
+
+def _importance(sure: float, events: Sequence[int]) -> float:
+    """Tell how much it matters: how sure it is, and how much else is about the same."""
+    around = min(1.0, math.log2(1 + sum(events)) / math.log2(1 + _FULL_EVENTS)) if events else 0.0
+    return min(1.0, 0.7 * min(1.0, sure) + 0.3 * around)

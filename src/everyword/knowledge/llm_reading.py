@@ -10,15 +10,15 @@ from everyword.engine.llm_queue import llm_to_read, work_through
 from everyword.knowledge.entities import read_entities
 from everyword.knowledge.graph import mentions_of, reread
 from everyword.knowledge.intents import intents_in
-from everyword.knowledge.legacy.extract.llm.passes import read_event
-from everyword.knowledge.legacy.extract.llm.scene import LONGEST_READ, NOT_FOR_LLM, Named, Scene, speaker_of
-from everyword.knowledge.legacy.extract.llm.stored import LLMReading, is_of_llm, to_body
-from everyword.knowledge.legacy.extract.noise import worth_reading
-from everyword.knowledge.legacy.extract.quotes import Checked
-from everyword.knowledge.statements import REJECT, Reading, derive, derive_anew, read, relink, stated
+from everyword.knowledge.llm.passes import read_event
+from everyword.knowledge.llm.scene import LONGEST_READ, NOT_FOR_LLM, Named, Scene, speaker_of
+from everyword.knowledge.llm.stored import LLMReading, is_of_llm, to_body
+from everyword.knowledge.quotes import Checked
+from everyword.knowledge.statements import REJECT, Reading, derive, derive_anew, readings_of, relink, stated
 from everyword.knowledge.window import window_in
 from everyword.models.protocol import LLM, Tokenizer
 from everyword.storage.protocol import READ, STATEMENTS, Job, Reader, Writer
+from everyword.text.skipping import prose
 from everyword.text.terms import question_terms
 from everyword.types.events import Change, Event
 from everyword.types.graph import Entity
@@ -33,6 +33,7 @@ _ABOUTS_SHOWN = 5  # subjects with known statements: the speaker and those named
 _COMPARED = 200  # newest statements about one subject, among which similar ones are sought
 _KNOWN_SHOWN = 20  # similar statements: about 600 tokens
 _WINDOW_TOKENS = 400  # a dozen lines
+_LEAST_WORDS = 3  # of an event that is worth a request: "Thanks!" is not
 
 
 class Shown(NamedTuple):
@@ -229,7 +230,7 @@ def _read(engine: Engine, llm: LLM, job: Job) -> bool:
         if reader.readings([job.seq]):
             return True  # stored by a process that died before deriving
         event = reader.fetch([job.seq]).get(job.seq)
-        worth = event is not None and worth_reading(event.text[:LONGEST_READ])[0]
+        worth = event is not None and len(prose(event.text[:LONGEST_READ]).split()) >= _LEAST_WORDS
         shown = shown_of(reader, job.seq, event, engine.tokenizer) if event is not None and worth else None
     if shown is None:
         with engine.store.writer(job.space) as writer:
@@ -262,13 +263,13 @@ def _derive_jobs(engine: Engine, jobs: Sequence[Job]) -> None:
         for space, seqs in by_space.items():
             upto = writer.writer(space).cursor(STATEMENTS)
             # Later events will be derived with their readings.
-            _derive_readings(writer.writer(space), [seq for seq in sorted(seqs) if seq <= upto])
+            _derive_readings(engine, writer.writer(space), [seq for seq in sorted(seqs) if seq <= upto])
 
 
-def _derive_readings(writer: Writer, seqs: Sequence[int]) -> None:
+def _derive_readings(engine: Engine, writer: Writer, seqs: Sequence[int]) -> None:
     """Derive the statements of new readings as if they had existed when the events arrived."""
-    events, stored = writer.fetch(seqs), writer.readings(seqs)
-    found = {seq: _only_of_llm(read(event, stored.get(seq))) for seq, event in sorted(events.items())}
+    rows = sorted(writer.fetch(seqs).items())
+    found = {seq: _only_of_llm(reading) for seq, reading in readings_of(writer, rows).items()}
     stating: dict[str, list[int]] = {}
     for seq, reading in found.items():
         for draft in reading.checked.accepted:
@@ -276,10 +277,10 @@ def _derive_readings(writer: Writer, seqs: Sequence[int]) -> None:
     # Subjects without later statements need no new derivation, which is the common and cheap case.
     last = {about: max(writer.stating([about]), default=0) for about in stating}
     newest = {about for about, its_seqs in stating.items() if last[about] <= min(its_seqs)}
-    derive(writer, list(found.items()), newest)
+    derive(writer, list(found.items()), engine.reader, newest)
     anew = stating.keys() - newest
     if anew:
-        derive_anew(writer, set(anew), sorted({*writer.stating(sorted(anew)), *found}))
+        derive_anew(writer, engine.reader, set(anew), sorted({*writer.stating(sorted(anew)), *found}))
     reread(writer, stated(writer, list(found)))
     writer.put_changes(_refusals(found))
     relink(writer, list(found))
@@ -287,7 +288,7 @@ def _derive_readings(writer: Writer, seqs: Sequence[int]) -> None:
 
 def _only_of_llm(reading: Reading) -> Reading:
     accepted = tuple(draft for draft in reading.checked.accepted if is_of_llm(draft))
-    return reading._replace(checked=Checked(accepted=accepted), amendment=None)
+    return reading._replace(checked=Checked(accepted=accepted))
 
 
 def _refusals(found: Mapping[int, Reading]) -> Iterable[tuple[int, Change]]:

@@ -1,21 +1,30 @@
-"""Read an event with the trained reader: its names, and its statements with whom they are about and when."""
+"""Read an event with the trained reader: its names, and its statements with whom they are about and when.
+
+A reading is kept as spans; quotes, values and dates are taken from the event again when it is read back.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import re
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
-from everyword.models.reader.decoding import FoundStatement
-from everyword.models.reader.reader import Reader
+from everyword.models.reader.decoding import FoundEntity, FoundStatement
+from everyword.models.reader.reader import Reader, TurnReading
 from everyword.text.dates.finder import find_dates
 from everyword.text.dates.windows import DateMention, Granularity
 from everyword.text.skipping import prose
+from everyword.text.spans import Composed, composed
 from everyword.types.events import ASSISTANTS, Event, Span
+from everyword.types.records import RecordKind, speaks_for
 from everyword.types.statements import SaidDate
 from everyword.types.trust import states_nothing
 
 USER = "user"  # the speaker of an event that names none
 _DONE = "done"
+_BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
 # Kinds whose dates lie behind the speaker, and ahead of them; verbs decide for the others.
 _LOOKS_BACK = {"event": True, "plan": False, "task": False}
 
@@ -50,7 +59,7 @@ class ReadStatement:
     state: str | None  # of plans and tasks: one of decoding.STATES
     about: str | None  # a name; None if nobody and nothing is named
     relation: str | None
-    value: str | None  # verbatim
+    value: Span | None
     date: SaidDate | None
     confidence: float
 
@@ -68,48 +77,121 @@ def turn_of(event: Event) -> EventTurn:
     return EventTurn(prose(event.text), event.speaker or event.role or USER, event.at.date().isoformat())
 
 
+def said_by_user(event: Event) -> Event:
+    """Attribute a correction to the speaker of the corrected statement, whom "I" in it means."""
+    return event if event.record is None else replace(event, speaker=speaks_for(event))
+
+
+def speaker_name(event: Event) -> str:
+    """Name who speaks: the speaker, else the role."""
+    return event.speaker or (event.role or "speaker").capitalize()
+
+
 def read_event(reader: Reader, event: Event, before: Event | None = None) -> EventReading:
     """Read an event; `before` is the one before it in its session. What programs report states nothing."""
-    if states_nothing(event):
+    if states_nothing(event) or event.record not in (None, RecordKind.CORRECTION):
         return EventReading()
     turn, previous = turn_of(event), turn_of(before) if before is not None else None
     if not turn.text.strip():
         return EventReading()
-    found = reader.read(turn, previous)
+    found = _read(reader, turn, previous)
     names = [
-        ReadName(Span(one.start, one.end), event.text[one.start : one.end], one.type, one.score)
+        ReadName(span := _below_heading(event.text, one.start, one.end), event.text[slice(*span)], one.type, one.score)
         for one in found.entities
         if _is_whole(event, turn, one.start, one.end)
     ]
     statements = [
         _statement(event, turn, previous, one) for one in found.statements if _is_whole(event, turn, one.start, one.end)
     ]
-    own = {turn.speaker} if _is_assistant(event) else set[str]()  # what an assistant says of itself is not kept
+    own = {speaker_name(event)} if _is_assistant(event) else set[str]()  # what an assistant says of itself is not kept
     return EventReading(tuple(names), tuple(one for one in statements if one.about not in own))
 
 
+def _read(reader: Reader, turn: EventTurn, previous: EventTurn | None) -> TurnReading:
+    """Read a turn with composed letters, as the reader has learned them; give spans of the turn as it is."""
+    letters = composed(turn.text)
+    if letters is None:
+        return reader.read(turn, previous)
+    found = reader.read(replace(turn, text=letters.text), previous)
+    return TurnReading(
+        tuple(replace(one, **_place(letters, one)) for one in found.entities),
+        tuple(
+            replace(one, **_place(letters, one), value=letters.back(one.value) if one.value else None)
+            for one in found.statements
+        ),
+    )
+
+
+def _place(letters: Composed, one: FoundEntity | FoundStatement) -> dict[str, int]:
+    return letters.back(Span(one.start, one.end))._asdict()
+
+
 def _statement(event: Event, turn: EventTurn, previous: EventTurn | None, one: FoundStatement) -> ReadStatement:
-    span = Span(one.start, one.end)
+    span = _below_heading(event.text, one.start, one.end)
     return ReadStatement(
         span=span,
         quote=event.text[span.start : span.end],
         kind=one.kind,
         mode=one.mode,
         state=one.state,
-        about=_about(one, turn, previous),
+        about=_about(one, event, turn, previous),
         relation=one.relation,
-        value=event.text[one.value.start : one.value.end] if one.value else None,
+        value=Span(one.value.start, one.value.end) if one.value and one.value.start >= span.start else None,
         date=said_date(turn.text, span, event.at, kind=one.kind, state=one.state),
         confidence=one.score * one.kind_score,
     )
 
 
-def _about(one: FoundStatement, turn: EventTurn, previous: EventTurn | None) -> str | None:
+def to_body(reading: EventReading, compared: dict[str, str] | None = None) -> str:
+    """Write a reading as JSON, with how its statements compare to earlier ones."""
+    body: dict[str, Any] = {
+        "names": [[*one.span, one.type, round(one.confidence, 2)] for one in reading.names],
+        "statements": [
+            [*one.span, one.kind, one.mode, one.state, one.about, one.relation, one.value, round(one.confidence, 3)]
+            for one in reading.statements
+        ],
+    }
+    if compared:
+        body["compared"] = compared
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+
+
+def from_body(event: Event, body: str) -> EventReading:
+    """Read a reading back."""
+    held: dict[str, Any] = json.loads(body)
+    text = prose(event.text) if held["statements"] else ""
+    names = [ReadName(Span(a, b), event.text[a:b], type, score) for a, b, type, score in held["names"]]
+    statements = [
+        ReadStatement(
+            span=Span(a, b),
+            quote=event.text[a:b],
+            kind=kind,
+            mode=mode,
+            state=state,
+            about=about,
+            relation=relation,
+            value=Span(*value) if value else None,
+            date=said_date(text, Span(a, b), event.at, kind=kind, state=state),
+            confidence=score,
+        )
+        for a, b, kind, mode, state, about, relation, value, score in held["statements"]
+    ]
+    return EventReading(tuple(names), tuple(statements))
+
+
+def compared_in(body: str) -> dict[str, str]:
+    """Read how the statements of an event compare to earlier ones."""
+    return json.loads(body).get("compared", {})
+
+
+def _about(one: FoundStatement, event: Event, turn: EventTurn, previous: EventTurn | None) -> str | None:
     if one.about == "speaker":
-        return turn.speaker
+        return speaker_name(event)
     if one.about == "listener":
         return previous.speaker if previous is not None and previous.speaker != turn.speaker else None
-    return one.about_text if one.about == "name" else None
+    if one.about != "name" or not one.about_text:
+        return None
+    return " ".join(one.about_text[slice(*_below_heading(one.about_text, 0, len(one.about_text)))].split())
 
 
 def said_date(text: str, span: Span, at: datetime, *, kind: str, state: str | None) -> SaidDate | None:
@@ -125,6 +207,14 @@ def said_date(text: str, span: Span, at: datetime, *, kind: str, state: str | No
 
 def _is_date(one: DateMention) -> bool:
     return not one.repeats and one.granularity is not Granularity.LIFE
+
+
+def _below_heading(text: str, start: int, end: int) -> Span:
+    """Cut off what stands above a blank line, a heading mostly; a line that ends in a colon goes on below."""
+    for blank in _BLANK_LINE.finditer(text, start, end):
+        if not text[start : blank.start()].rstrip().endswith(":"):
+            start = blank.end()
+    return Span(start, end)
 
 
 def _is_whole(event: Event, turn: EventTurn, start: int, end: int) -> bool:

@@ -56,9 +56,7 @@ def forget_sessions(writer: Writer, sessions: Iterable[str]) -> None:
             refresh(writer, session, upto=upto)
 
 
-def session_events(
-    reader: Reader, session: str, *, upto: int | None = None, most: int | None = None
-) -> list[Event]:
+def session_events(reader: Reader, session: str, *, upto: int | None = None, most: int | None = None) -> list[Event]:
     """Read the events of a session in order of time; upto: without those that arrived later."""
     events: list[Event] = []
     after: Cursor | None = None

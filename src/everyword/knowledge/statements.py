@@ -14,18 +14,37 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import NamedTuple
 
+from everyword.knowledge.comparing import (
+    Action,
+    Compare,
+    Outcome,
+    Verdict,
+    decide,
+    ended_at,
+    keys_of,
+    same_subject,
+    verdict_of,
+)
+from everyword.knowledge.corrections import Correction, corrected, correction_of
+from everyword.knowledge.drafts import drafts_of, mentions_in
 from everyword.knowledge.graph import Stated
-from everyword.knowledge.legacy.extract.amending import Amended, Amendment, amended, amendment_in, restored
-from everyword.knowledge.legacy.extract.compare import Action, Outcome, decide, ended_at, keys_for, keys_of
-from everyword.knowledge.legacy.extract.corrections import Correction, corrected, correction_of
-from everyword.knowledge.legacy.extract.links import Link, Placed, link
-from everyword.knowledge.legacy.extract.llm.stored import LLMReading, beside, from_body
-from everyword.knowledge.legacy.extract.quotes import Checked, check_all
-from everyword.knowledge.legacy.extract.rules import EXTRACTOR, extract
-from everyword.knowledge.legacy.extract.tags import tags_of_event
-from everyword.storage.protocol import Writer
+from everyword.knowledge.links import Link, Placed, link
+from everyword.knowledge.llm.stored import LLMReading, beside, from_body
+from everyword.knowledge.quotes import Checked, check_all
+from everyword.knowledge.reading import (
+    EventReading,
+    compared_in,
+    read_event,
+    said_by_user,
+    to_body,
+    turn_of,
+)
+from everyword.knowledge.reading import from_body as reading_from_body
+from everyword.models.reader.reader import Reader as ModelReader
+from everyword.models.reader.rows import Side
+from everyword.storage.protocol import STATEMENTS, Reader, Writer
 from everyword.text.terms import question_terms
-from everyword.types.events import Change, Edge, Event
+from everyword.types.events import Change, Edge, Event, Span
 from everyword.types.ids import fingerprint, raw_event_id
 from everyword.types.statements import Stance, Statement, StatementDraft, Status, adopt, statement_id
 from everyword.types.times import from_micros, to_micros
@@ -34,54 +53,110 @@ from everyword.types.trust import HIGHEST_LEVEL, effective_at, level_of
 # Newest current statements about one subject with which a new one is compared.
 _COMPARED = 50
 _KEY_BYTES = 8
-_MOST_AMENDED = 4  # steps from a correction back to what it corrects: "no, 40k", "make that 50", "scratch that"
+_PAIR_CHARS = 8  # of each id, in the key of a stored comparison
 LINKED_TURNS = 10  # earlier turns to which the statements of an event may be linked
 REJECT = "reject"
+_CLOSING = (Action.UPDATE, Action.RETRACT)
 
 
 class Reading(NamedTuple):
     """The statements of an event before comparison with known ones."""
 
     event: Event
+    found: EventReading  # by the reader
+    drafts: tuple[StatementDraft, ...]  # of `found`
     checked: Checked
-    tags: tuple[str, ...]
     correction: Correction | None  # of a statement, if the event is a person's edit
+    compared: dict[str, str]  # verdicts of the reader on pairs of statements, added to while deriving
     refused: tuple[str, ...] = ()  # reasons why findings of an LLM were refused
     follows: Mapping[str, str] = MappingProxyType({})  # from an LLM: id -> id of the statement that it replaces
     by_llm: LLMReading = LLMReading()  # findings of an LLM
-    amendment: Amendment | None = None  # a correction of what the speaker just said
-    amends: Mapping[str, str] = MappingProxyType({})  # id of a statement -> the one that it amends
 
 
-def read(event: Event, stored: str | None = None) -> Reading:
-    """Read an event by rules, and add the stored reading of an LLM. Pure."""
-    correction = correction_of(event)
+def read_new(reader: Reader, model: ModelReader | None, rows: Iterable[tuple[int, Event]]) -> dict[int, EventReading]:
+    """Read events with the model, but those whose reading is stored."""
+    rows = list(rows)
+    if model is None or not rows:
+        return {}
+    stored = reader.model_readings([seq for seq, _ in rows])
+    unread = [(seq, event) for seq, event in rows if stored.get(seq, ("",))[0] != model.name]
+    return {seq: read_event(model, said_by_user(event), event_before(reader, seq, event)) for seq, event in unread}
+
+
+def event_before(reader: Reader, seq: int, event: Event) -> Event | None:
+    """Find the event before one in its session."""
+    if event.session is None or event.record is not None:
+        return None
+    before = reader.said_earlier(seq, limit=1)
+    return reader.fetch(before).get(before[0]) if before else None
+
+
+def readings_of(
+    reader: Reader,
+    rows: Iterable[tuple[int, Event]],
+    model: ModelReader | None = None,
+    found: Mapping[int, EventReading] = MappingProxyType({}),
+) -> dict[int, Reading]:
+    """Give the readings of events: those just `found`, stored ones, and what an LLM found."""
+    rows = list(rows)
+    seqs = [seq for seq, _ in rows]
+    stored, by_llm = reader.model_readings(seqs), reader.readings(seqs)
+    missing = [(seq, event) for seq, event in rows if seq not in found and seq not in stored]
+    found = {**read_new(reader, model, missing), **found}
+    return {seq: _reading(event, found.get(seq), stored.get(seq), by_llm.get(seq), model) for seq, event in rows}
+
+
+def _reading(
+    event: Event,
+    found: EventReading | None,
+    stored: tuple[str, str] | None,
+    by_llm: str | None,
+    model: ModelReader | None,
+) -> Reading:
+    name = model.name if found is not None and model is not None else stored[0] if stored else ""
+    compared: dict[str, str] = {}
+    if found is None:
+        found = reading_from_body(event, stored[1]) if stored else EventReading()
+        compared = compared_in(stored[1]) if stored else {}
     edit = event.record is not None  # an edit makes no statements itself
-    checked = check_all(event, () if edit else extract(event).statements)
-    found = LLMReading() if edit else from_body(event, stored)
-    noted = beside(checked.accepted, found.noted)
+    drafts = drafts_of(said_by_user(event), found, name)
+    checked = check_all(event, () if edit else drafts, known=_names_in(drafts))
+    told = LLMReading() if edit else from_body(event, by_llm)
+    noted = beside(checked.accepted, told.noted)
     return Reading(
         event,
-        replace(checked, accepted=(*checked.accepted, *(draft for draft, _ in noted))),
-        () if edit else tags_of_event(event),
-        correction,
-        found.refused,
-        {statement_id(draft): follows for draft, follows in noted if follows},
         found,
-        None if edit else amendment_in(event),
+        tuple(drafts),
+        replace(checked, accepted=(*checked.accepted, *(draft for draft, _ in noted))),
+        correction_of(event),
+        compared,
+        told.refused,
+        {statement_id(draft): follows for draft, follows in noted if follows},
+        told,
     )
 
 
-def derive(writer: Writer, readings: Sequence[tuple[int, Reading]], abouts: set[str] | None = None) -> None:
+def _names_in(drafts: Iterable[StatementDraft]) -> set[str]:
+    """List whom drafts are about: a name may stand in the turn before."""
+    return {one.about for one in drafts if one.about is not None}
+
+
+def derive(
+    writer: Writer,
+    readings: Sequence[tuple[int, Reading]],
+    model: ModelReader | None,
+    abouts: set[str] | None = None,
+) -> None:
     """Compare the statements of events with known ones, in the order of arrival; abouts: only these subjects."""
-    state = _Known(writer)
+    state = _Known(writer, model)
     if abouts is None:
-        writer.put_tags({seq: reading.tags for seq, reading in readings if reading.tags})
+        writer.put_tags({seq: tags for seq, reading in readings if (tags := _tags(reading))})
+    kept: dict[int, str] = {}
     for seq, reading in readings:
         if reading.correction is not None:
             _correct(state, seq, reading, abouts)
             continue
-        reading = _with_amended(writer, seq, reading)
+        known = len(reading.compared)
         new = [
             statement
             for draft in reading.checked.accepted
@@ -89,32 +164,89 @@ def derive(writer: Writer, readings: Sequence[tuple[int, Reading]], abouts: set[
             for statement in _settle(state, seq, reading, draft)
         ]
         # Refusals have no subject, so they stay in the journal when only some subjects are derived again.
-        for refusal in reading.checked.rejected if abouts is None else ():
-            state.note(seq, reading.event, REJECT, reason=f"{refusal.fault.value}: {refusal.detail}")
-        for reason in reading.refused if abouts is None else ():
+        for reason in _refusals(reading) if abouts is None else ():
             state.note(seq, reading.event, REJECT, reason=reason)
         # With `abouts`, derive_anew() makes the links, which need all statements of an event.
         if new and abouts is None:
             writer.put_edges(_edges(writer, seq, new))
+        if reading.found != EventReading() and (abouts is None or len(reading.compared) > known):
+            kept[seq] = to_body(reading.found, reading.compared)
     writer.put_changes(state.changes)
+    if model is not None and kept:
+        writer.put_model_readings(kept, model=model.name)
 
 
-def leaning(writer: Writer, seqs: Sequence[int]) -> dict[int, set[str]]:
-    """Find the events that amend what was just said, and the subjects of what they amend."""
-    readings = ((seq, read(event)) for seq, event in writer.fetch(seqs).items())
-    amending = {seq: _with_amended(writer, seq, one) for seq, one in readings if one.amendment is not None}
-    return {seq: {_about(draft) for draft in one.checked.accepted} for seq, one in amending.items()}
+def _tags(reading: Reading) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(tag for draft in reading.checked.accepted for tag in draft.tags))
 
 
-def derive_anew(writer: Writer, abouts: set[str], seqs: Sequence[int]) -> None:
-    """Derive the statements about some subjects again from the remaining events."""
+def derive_anew(
+    writer: Writer, model: ModelReader | None, abouts: set[str], seqs: Sequence[int], reread: Iterable[int] = ()
+) -> list[int]:
+    """Derive the statements about some subjects again from the remaining events; give the events that this changed.
+
+    reread: events that were read again, so that others have to be compared with them again.
+    """
     before = _ids_of(writer, seqs)
     writer.drop_statements(sorted(abouts))
-    events, stored = writer.fetch(seqs), writer.readings(seqs)
-    derive(writer, [(seq, read(events[seq], stored.get(seq))) for seq in sorted(events)], abouts)
+    readings = readings_of(writer, sorted(writer.fetch(seqs).items()))
+    if model is not None:
+        _forget_verdicts(writer, model, readings, reread)
+    derive(writer, sorted(readings.items()), model, abouts)
     after = _ids_of(writer, seqs)
-    relink(writer, [seq for seq in events if before.get(seq) != after.get(seq)])
+    changed = [seq for seq in readings if before.get(seq) != after.get(seq)]
+    relink(writer, changed)
     writer.drop_loose_edges()
+    return changed
+
+
+class Reread(NamedTuple):
+    """An event that was read again."""
+
+    abouts: set[str]  # whom it was and is about
+    renamed: bool  # whether its names changed
+
+
+def read_without(writer: Writer, model: ModelReader | None, seqs: Sequence[int]) -> dict[int, Reread]:
+    """Read events again whose turn before is forgotten: it may have helped to understand them."""
+    upto, again = writer.cursor(STATEMENTS), dict[int, Reread]()
+    stored = writer.model_readings(seqs)
+    for seq, event in sorted(writer.fetch(seqs).items()):
+        if model is None or event.record is not None or seq > upto:
+            continue
+        before = reading_from_body(event, stored[seq][1]) if seq in stored else EventReading()
+        now = read_event(model, event, event_before(writer, seq, event))
+        writer.put_model_readings({seq: to_body(now)}, model=model.name)
+        now = reading_from_body(event, to_body(now))
+        _retag(writer, seq, event)
+        abouts = {(one.about or "").casefold() for one in (*before.statements, *now.statements)}
+        again[seq] = Reread(abouts, renamed=before.names != now.names)
+    return again
+
+
+def _retag(writer: Writer, seq: int, event: Event) -> None:
+    """Renew the tags and the refusals of an event."""
+    reading = readings_of(writer, [(seq, event)])[seq]
+    writer.drop_tags([seq])
+    writer.put_tags({seq: _tags(reading)})
+    writer.drop_refusals([seq])
+    writer.put_changes((seq, _change(event, REJECT, reason)) for reason in _refusals(reading))
+
+
+def _refusals(reading: Reading) -> list[str]:
+    own = [f"{refusal.fault.value}: {refusal.detail}" for refusal in reading.checked.rejected]
+    return [*own, *reading.refused]
+
+
+def _forget_verdicts(writer: Writer, model: ModelReader, readings: Mapping[int, Reading], seqs: Iterable[int]) -> None:
+    """Forget how statements compare to those of some events, which were read again."""
+    stale = {_short(statement_id(draft)) for seq in seqs if seq in readings for draft in readings[seq].checked.accepted}
+    for seq, reading in readings.items():
+        old = [key for key in reading.compared if key[_PAIR_CHARS:] in stale]
+        for key in old:
+            del reading.compared[key]
+        if old:
+            writer.put_model_readings({seq: to_body(reading.found, reading.compared)}, model=model.name)
 
 
 def relink(writer: Writer, seqs: Sequence[int]) -> None:
@@ -126,52 +258,16 @@ def relink(writer: Writer, seqs: Sequence[int]) -> None:
 
 
 def stated(writer: Writer, seqs: Sequence[int]) -> list[Stated]:
-    """Read events again, with the stored readings of an LLM."""
-    events, stored = writer.fetch(seqs), writer.readings(seqs)
-    return [stated_in(seq, read(events[seq], stored.get(seq))) for seq in sorted(events)]
+    """Read events again, as they were read before."""
+    readings = readings_of(writer, sorted(writer.fetch(seqs).items()))
+    return [stated_in(seq, reading) for seq, reading in readings.items()]
 
 
 def stated_in(seq: int, reading: Reading) -> Stated:
     """Give what the graph needs of a reading."""
     by_llm = reading.by_llm
-    return Stated(seq, reading.event, reading.checked.accepted, by_llm.facts, by_llm.extractor)
-
-
-def _with_amended(writer: Writer, seq: int, reading: Reading) -> Reading:
-    """Add the statements of a correction of what the speaker just said."""
-    if reading.amendment is None:
-        return reading
-    accepted = reading.checked.accepted
-    stated = [one for one in accepted if one.extractor == EXTRACTOR]
-    found = _amended(writer, seq, reading.event, reading.amendment, stated, _MOST_AMENDED)
-    return reading._replace(
-        checked=replace(reading.checked, accepted=(*accepted, *(one.draft for one in found))),
-        amends={statement_id(one.draft): statement_id(one.target) for one in found},
-    )
-
-
-def _amended(
-    writer: Writer, seq: int, event: Event, amendment: Amendment, stated: Sequence[StatementDraft], most: int
-) -> list[Amended]:
-    said = [one for one in stated if one.span.end <= amendment.span.start]
-    said = said or _said_before(writer, seq, event, alone=not amendment.sure, most=most)
-    return amended(event, amendment, said)
-
-
-def _said_before(writer: Writer, seq: int, event: Event, *, alone: bool, most: int) -> list[StatementDraft]:
-    """List what the same speaker stated or put right in their last turn; alone: and only if nobody spoke after it."""
-    before = writer.said_earlier(seq, limit=LINKED_TURNS)
-    events = writer.fetch(before[:1] if alone else before)
-    place = next((one for one in before if one in events and events[one].speaker == event.speaker), None)
-    if place is None:
-        return []
-    mine = events[place]
-    stated = list(check_all(mine, extract(mine).statements).accepted)
-    amendment = amendment_in(mine) if most else None
-    if amendment is None:
-        return stated
-    found = _amended(writer, place, mine, amendment, stated, most - 1)
-    return [*stated, *(one.draft for one in found)]
+    drafts = reading.drafts if reading.event.record is not None else reading.checked.accepted
+    return Stated(seq, reading.event, drafts, mentions_in(reading.found), by_llm.facts, by_llm.extractor)
 
 
 @dataclass(slots=True)
@@ -179,13 +275,39 @@ class _Known:
     """What is current, as this transaction sees it, and the journal of what it did."""
 
     writer: Writer
+    model: ModelReader | None
     changes: list[tuple[int, Change]] = field(default_factory=list[tuple[int, Change]])
 
     def like(self, draft: StatementDraft) -> list[Statement]:
         """Read what a draft may touch, the newest first."""
-        keys = _hashed(_about(draft), keys_for(draft))
+        keys = _hashed(_about(draft), keys_of(draft))
         known = self.writer.standing_by(keys, limit=_COMPARED)
-        return [one for one in known if _about(one) == _about(draft)]
+        return [one for one in known if same_subject(draft, one)]
+
+    def compare(self, seq: int, reading: Reading) -> Compare:
+        """Compare statements of an event with known ones by the reader; what it said once is kept."""
+
+        def verdict(draft: StatementDraft, known: Statement) -> Verdict:
+            if self.model is None:
+                return Verdict.OTHER
+            key = f"{_short(statement_id(draft))}{_short(known.id)}"
+            if key not in reading.compared:
+                earlier = self._side(known)
+                later = self._of(seq, reading.event, draft.span, draft.about)
+                found = verdict_of(self.model.compare(earlier, later)) if earlier is not None else Verdict.OTHER
+                reading.compared[key] = found.value
+            return Verdict(reading.compared[key])
+
+        return verdict
+
+    def _side(self, known: Statement) -> Side | None:
+        raw_id = raw_event_id(known.event_id)
+        found = self.writer.find([raw_id]).get(raw_id) if raw_id is not None else None
+        return self._of(found.seq, found.event, known.span, known.about) if found is not None else None
+
+    def _of(self, seq: int, event: Event, span: Span, about: str | None) -> Side:
+        before = event_before(self.writer, seq, event)
+        return Side(turn_of(event), span, about or "", turn_of(before) if before is not None else None)
 
     def levels(self, statements: Sequence[Statement]) -> dict[str, int]:
         """Tell how far the sources of statements are trusted, by the statements' ids."""
@@ -210,9 +332,16 @@ class _Known:
             valid_to=statement.valid_from or statement.recorded_at,
             at=to_micros(statement.recorded_at)[0],
         )
-        before = self.writer.statement(statement.replaces) if statement.replaces else None
-        if before is not None and before.status is Status.SUPERSEDED:
-            self.writer.reopen_statement(before.id, _hashed(_about(before), keys_of(before)))
+        for id in self._closed_by(statement):
+            before = self.writer.statement(id)
+            if before is not None and before.status is not Status.CURRENT:
+                self.writer.reopen_statement(before.id, _hashed(_about(before), keys_of(before)))
+
+    def _closed_by(self, statement: Statement) -> list[str]:
+        """List what a statement ended: what it replaced, and what was over with it."""
+        journal = [*self.writer.changes([statement.id]), *(change for _, change in self.changes)]
+        closing = [one for one in journal if one.statement_id == statement.id and one.action in _CLOSING]
+        return list(dict.fromkeys(one.target_id for one in closing if one.target_id is not None))
 
     def note(
         self,
@@ -224,15 +353,20 @@ class _Known:
         statement: str | None = None,
         target: str | None = None,
     ) -> None:
-        change = Change(
-            at=event.recorded_at,
-            action=action,
-            reason=reason,
-            statement_id=statement,
-            target_id=target,
-            event_id=event.id,
-        )
-        self.changes.append((seq, change))
+        self.changes.append((seq, _change(event, action, reason, statement=statement, target=target)))
+
+
+def _change(
+    event: Event, action: str, reason: str, *, statement: str | None = None, target: str | None = None
+) -> Change:
+    return Change(
+        at=event.recorded_at,
+        action=action,
+        reason=reason,
+        statement_id=statement,
+        target_id=target,
+        event_id=event.id,
+    )
 
 
 def _settle(state: _Known, seq: int, reading: Reading, draft: StatementDraft) -> Iterable[Statement]:
@@ -240,13 +374,10 @@ def _settle(state: _Known, seq: int, reading: Reading, draft: StatementDraft) ->
     event, id, draft = reading.event, statement_id(draft), _in_zone(draft, reading.event)
     if state.writer.statement(id) is not None:
         return ()  # the same words were read twice
-    draft, outcome = _back_to(state, reading, draft) or (draft, decide(draft, state.like(draft)))
+    outcome = decide(draft, state.like(draft), state.compare(seq, reading))
     if outcome.action is Action.ADD and id in reading.follows:
         followed = state.writer.statement(reading.follows[id])
         outcome = _as_stated(draft, followed, "as an LLM reads it") or outcome
-    if outcome.action is Action.ADD and id in reading.amends:
-        followed = state.writer.statement(reading.amends[id])
-        outcome = _as_stated(draft, followed, "by the speaker's own word") or _nothing_left(followed)
     outcome = _by_trust(state, event, draft, outcome)
     target = outcome.target.id if outcome.target else None
     if outcome.action is Action.NONE:
@@ -313,28 +444,6 @@ def _in_zone(draft: StatementDraft, event: Event) -> StatementDraft:
     )
 
 
-def _back_to(state: _Known, reading: Reading, draft: StatementDraft) -> tuple[StatementDraft, Outcome] | None:
-    """Restore a statement if what ended or replaced it is taken back."""
-    if reading.amendment is None or reading.amendment.value is not None:
-        return None
-    taken_back = reading.amends.get(statement_id(draft))
-    target = state.writer.statement(taken_back) if taken_back else None
-    held = state.writer.statement(target.replaces) if target and target.replaces else None
-    if target is None or held is None or held.stance is Stance.ENDED or _about(held) != _about(draft):
-        return None
-    again = _in_zone(restored(reading.event, reading.amendment, held), reading.event)
-    # The target may only have ended something; then a newer statement takes precedence.
-    only_ended = target.stance is Stance.ENDED and decide(again, state.like(again)).action is Action.ADD
-    if target.status is not Status.CURRENT and not only_ended:
-        return None
-    ends = effective_at(reading.event)
-    return again, Outcome(action=Action.UPDATE, target=target, ends_at=ends, reason="taken back, so it holds again")
-
-
-def _nothing_left(followed: Statement | None) -> Outcome:
-    return Outcome(action=Action.NONE, target=followed, reason="corrects what is no longer held")
-
-
 def _as_stated(draft: StatementDraft, target: Statement | None, reason: str) -> Outcome | None:
     """Accept that a statement ends or replaces a known one, unless it is about an earlier time."""
     ends = draft.valid_to or draft.valid_from
@@ -354,7 +463,7 @@ def _as_stated(draft: StatementDraft, target: Statement | None, reason: str) -> 
 
 
 def _correct(state: _Known, seq: int, reading: Reading, abouts: set[str] | None) -> None:
-    """Apply a person's edit, which takes precedence over rules."""
+    """Apply a person's edit, which takes precedence over what was read."""
     if reading.correction is None:
         return
     action, id, never_true, until = reading.correction
@@ -374,10 +483,14 @@ def _correct(state: _Known, seq: int, reading: Reading, abouts: set[str] | None)
         state.close(target, Outcome(action=action, target=target, ends_at=until or event.at, reason=reason), event)
     added = None
     if action is Action.UPDATE:
-        added = adopt(corrected(event, target), recorded_at=event.recorded_at, replaces=target.id)
+        added = adopt(corrected(event, target, reading.drafts), recorded_at=event.recorded_at, replaces=target.id)
         state.add(seq, added)
         reason = f"corrected by {event.speaker}"
     state.note(seq, event, action, reason=reason, statement=added.id if added else None, target=target.id)
+
+
+def _short(id: str) -> str:
+    return id.rpartition("_")[2][:_PAIR_CHARS]
 
 
 def _about(draft: StatementDraft) -> str:
@@ -392,8 +505,8 @@ def _hashed(about: str, keys: Iterable[str]) -> list[int]:
 # Links
 
 
-def _ids_of(writer: Writer, seqs: Sequence[int]) -> dict[int, set[str]]:
-    return {seq: {one.id for one in several} for seq, several in writer.statements_of(seqs).items()}
+def _ids_of(writer: Writer, seqs: Sequence[int]) -> dict[int, set[tuple[str, str | None]]]:
+    return {seq: {(one.id, one.replaces) for one in several} for seq, several in writer.statements_of(seqs).items()}
 
 
 def _edges(writer: Writer, seq: int, new: Sequence[Statement]) -> list[Edge]:

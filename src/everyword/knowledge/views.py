@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from everyword.engine.engine import Engine
 from everyword.knowledge import graph
 from everyword.knowledge.concepts import fold_rows
-from everyword.knowledge.intents import marks_in
+from everyword.knowledge.reading import EventReading
 from everyword.knowledge.sessions import summarise_new
-from everyword.knowledge.statements import Reading, derive, read, stated_in
-from everyword.storage.protocol import CONCEPTS, FACTS, INTENTS, SESSIONS, STATEMENTS, Writer
+from everyword.knowledge.statements import Reading, derive, read_new, readings_of, stated_in
+from everyword.storage.protocol import CONCEPTS, FACTS, SESSIONS, STATEMENTS, Reader, Writer
 from everyword.types.events import Event
 
 Rows = Sequence[tuple[int, Event]]  # events with their places in the log
@@ -24,16 +25,25 @@ Rows = Sequence[tuple[int, Event]]  # events with their places in the log
 class Batch:
     """Events that several views apply in one transaction, each read once."""
 
-    def __init__(self, engine: Engine, writer: Writer, rows: Rows) -> None:
+    def __init__(
+        self, engine: Engine, writer: Writer, rows: Rows, found: Mapping[int, EventReading] = MappingProxyType({})
+    ) -> None:
         self.engine, self.writer, self.rows = engine, writer, rows
+        self._found = found  # what the reader found in some of them, before the write lock was taken
         self._readings: dict[int, Reading] | None = None
 
     def readings(self, rows: Rows) -> list[tuple[int, Reading]]:
-        """Read events by rules, with what an LLM found in them."""
+        """Give what the reader and an LLM found in events."""
         if self._readings is None:
-            stored = self.writer.readings([seq for seq, _ in self.rows])
-            self._readings = {seq: read(event, stored.get(seq)) for seq, event in self.rows}
+            self._readings = readings_of(self.writer, self.rows, self.engine.reader, self._found)
         return [(seq, self._readings[seq]) for seq, _ in rows]
+
+
+def read_ahead(engine: Engine, reader: Reader, views: Sequence[str], limit: int) -> dict[int, EventReading]:
+    """Read the next events that views will apply, so that the model does not run under the write lock."""
+    cursors = reader.cursors()
+    behind = [cursors[view] for view in views if view in (STATEMENTS, FACTS)]
+    return read_new(reader, engine.reader, reader.log(after=min(behind), limit=limit)) if behind else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +55,7 @@ class View:
 
 
 def _apply_statements(batch: Batch, rows: Rows) -> int:
-    derive(batch.writer, batch.readings(rows))
+    derive(batch.writer, batch.readings(rows), batch.engine.reader)
     return len(rows)
 
 
@@ -59,11 +69,6 @@ def _apply_sessions(batch: Batch, rows: Rows) -> int:
     return len(rows)
 
 
-def _apply_intents(batch: Batch, rows: Rows) -> int:
-    batch.writer.put_marks([mark for seq, event in rows for mark in marks_in(seq, event)])
-    return len(rows)
-
-
 def _apply_concepts(batch: Batch, rows: Rows) -> int:
     return fold_rows(batch.engine, batch.writer, rows)[0]
 
@@ -72,6 +77,5 @@ BY_NAME: Mapping[str, View] = {
     STATEMENTS: View(_apply_statements, lambda writer: writer.drop_statements(None)),
     FACTS: View(_apply_facts, graph.drop),
     SESSIONS: View(_apply_sessions, lambda writer: writer.drop_all_summaries()),
-    INTENTS: View(_apply_intents, lambda writer: writer.drop_marks()),
     CONCEPTS: View(_apply_concepts, lambda writer: writer.roll_back_folding(0)),
 }

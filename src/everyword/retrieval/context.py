@@ -317,8 +317,15 @@ def _excerpts(reader: Reader, statements: Sequence[Statement], allowed: Seqs | N
         if known is None or (permitted is not None and known.seq not in permitted):
             continue
         if len(one.quote) >= _WHOLE * len(known.event.text.strip()):
-            excerpts.setdefault(one.event_id, Excerpt(shown_as_edit(known.event), known.seq, one.span))
+            span = _to_the_end(known.event.text, one.span)
+            excerpts.setdefault(one.event_id, Excerpt(shown_as_edit(known.event), known.seq, span))
     return list(excerpts.values())
+
+
+def _to_the_end(text: str, span: Span) -> Span:
+    """Extend a span over what follows it, where that is only punctuation."""
+    rest = text[span.end :].rstrip()
+    return span if any(map(str.isalnum, rest)) else Span(span.start, span.end + len(rest))
 
 
 # A line that begins with an answer or a pronoun. A line shorter than `_SHORT` needs its preceding turn too.

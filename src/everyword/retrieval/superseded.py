@@ -70,9 +70,7 @@ def _terms_of(statement: Statement) -> Mapping[int, int]:
     return term_counts(statement.content, slot)
 
 
-def _last_version(
-    reader: Reader, old: Statement, allowed: Seqs | None
-) -> tuple[Statement, tuple[int, Event]] | None:
+def _last_version(reader: Reader, old: Statement, allowed: Seqs | None) -> tuple[Statement, tuple[int, Event]] | None:
     """Follow the versions of a statement to the last that may be shown: what holds now, or the words that ended it."""
     for version in reversed(reader.versions(old.id)):
         if version.id == old.id:

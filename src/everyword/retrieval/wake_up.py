@@ -111,9 +111,7 @@ def _by_turns(candidates: Sequence[Candidate]) -> Iterator[Candidate]:
         group = min(waiting, key=lambda group: _place(waiting[group][-1], taken[group]))
         candidate = waiting[group].pop()
         if taken[group]:
-            alike = Score(
-                stage="alike", score=-_ALIKE * taken[group], why=f"{taken[group]} of its kind come before it"
-            )
+            alike = Score(stage="alike", score=-_ALIKE * taken[group], why=f"{taken[group]} of its kind come before it")
             reasons = (*candidate.line.reasons, alike)
             candidate = replace(candidate, line=replace(candidate.line, reasons=reasons, priority=priority(reasons)))
         taken[group] += 1
@@ -151,13 +149,15 @@ def _laid_out(lines: Sequence[WakeUpLine], headings: dict[int, str]) -> tuple[st
 # From 0 to 1: how much an agent gains by knowing it unasked. Tasks and decisions change what it does; past events can
 # wait until somebody asks.
 IMPORTANCE = {
-    StatementKind.REMINDER: 1.0,
+    StatementKind.INSTRUCTION: 1.0,
     StatementKind.DECISION: 0.9,
-    StatementKind.TODO: 0.9,
+    StatementKind.TASK: 0.9,
     StatementKind.PREFERENCE: 0.85,
-    StatementKind.KEY_FACT: 0.7,
+    StatementKind.FACT: 0.7,
+    StatementKind.PLAN: 0.7,
     StatementKind.RELATIONSHIP: 0.6,
     StatementKind.ATTRIBUTE: 0.6,
+    StatementKind.HABIT: 0.5,
     StatementKind.INSIGHT: 0.5,
     StatementKind.EVENT: 0.3,
 }
@@ -165,12 +165,14 @@ IMPORTANCE = {
 WEIGHTY = {Category.WELLNESS: 0.25, Category.IDENTITY: 0.1}
 # Half-life in days, by how long such statements stay true.
 HALF_LIFE_DAYS = {
-    StatementKind.REMINDER: 14,
-    StatementKind.TODO: 14,
+    StatementKind.TASK: 14,
+    StatementKind.PLAN: 14,
     StatementKind.EVENT: 14,
     StatementKind.DECISION: 60,
-    StatementKind.KEY_FACT: 60,
+    StatementKind.FACT: 60,
     StatementKind.INSIGHT: 60,
+    StatementKind.HABIT: 180,
+    StatementKind.INSTRUCTION: 365,
     StatementKind.PREFERENCE: 365,
     StatementKind.RELATIONSHIP: 365,
     StatementKind.ATTRIBUTE: 365,
@@ -185,10 +187,10 @@ MISSED_DAYS = 7
 HERE = 0.25  # bonus for the current project
 # An assistant's own plans are mostly about the task of the moment.
 BY_ASSISTANT = 0.5  # factor on the importance
-_DATED = (StatementKind.REMINDER, StatementKind.TODO, StatementKind.EVENT, StatementKind.DECISION)
+_DATED = (StatementKind.PLAN, StatementKind.TASK, StatementKind.EVENT, StatementKind.DECISION)
 # Kinds that may hold only until a date: "the flight is on 20 January". A birthday comes again, and "from February"
 # has no end.
-_MAY_BE_A_DATE = (StatementKind.KEY_FACT, StatementKind.ATTRIBUTE)
+_MAY_BE_A_DATE = (StatementKind.FACT, StatementKind.ATTRIBUTE)
 _ONLY_WHEN = lazy_pattern(
     r"(?:(?:on|in|at|by|for|due|set|scheduled|planned|booked|until|till|before|around|now|the|closed|open)\s)*",
     re.IGNORECASE,
@@ -233,7 +235,7 @@ def is_over(statement: Statement, today: datetime) -> bool:
         return False
     if statement.kind not in _DATED and not _is_a_date(statement, statement.date.words):
         return False
-    missed = MISSED_DAYS if statement.kind in TO_DO else 0
+    missed = MISSED_DAYS if statement.kind is StatementKind.TASK else 0  # a flight that has left is no news
     return today - statement.date.end >= timedelta(days=missed)  # a sum could overflow in year 9999
 
 
@@ -252,7 +254,7 @@ def _deadline(statement: Statement, today: datetime) -> list[Score]:
         return []
     left = (statement.date.end - today) // timedelta(days=1) - 1  # the end is exclusive
     if left < 0:
-        late = statement.kind is not StatementKind.EVENT and left >= -MISSED_DAYS
+        late = statement.kind is StatementKind.TASK and left >= -MISSED_DAYS
         return [_score("deadline", DEADLINES[0][1], f"was due {-left} days ago")] if late else []
     bonus = next((bonus for days, bonus in DEADLINES if left <= days), 0.0)
     return [_score("deadline", bonus, f"{statement.date.words}: {left} days left")] if bonus else []
@@ -286,7 +288,7 @@ _EVERYWHERE = (
     StatementKind.PREFERENCE,
     StatementKind.ATTRIBUTE,
     StatementKind.RELATIONSHIP,
-    StatementKind.REMINDER,
+    StatementKind.INSTRUCTION,
 )
 
 
@@ -410,8 +412,7 @@ def _seen(request: WakeUpRequest, kind: StatementKind) -> str | None:
 def _weighed(request: WakeUpRequest, statements: list[Statement], *, layer: int) -> Iterator[Candidate]:
     raw_ids = {statement.event_id: raw_event_id(statement.event_id) or b"" for statement in statements}
     events = {
-        known.event.id: known.event
-        for known in request.reader.find(list(dict.fromkeys(raw_ids.values()))).values()
+        known.event.id: known.event for known in request.reader.find(list(dict.fromkeys(raw_ids.values()))).values()
     }
     for statement in statements:
         event = events.get(statement.event_id)
@@ -480,7 +481,7 @@ def _intent_line(intent: Intent) -> Candidate:
         priority=priority(reasons),
         reasons=reasons,
     )
-    # A todo from the same event already says the same.
+    # A task from the same event already says the same.
     return Candidate(line=line, order=(intent.last_at.timestamp(), intent.id), group="intent", quotes=True)
 
 

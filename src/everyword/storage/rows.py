@@ -81,28 +81,11 @@ class StatedBy(NamedTuple):
     closed: bool  # some of it was replaced or has ended
 
 
-class MarkRow(NamedTuple):
-    """A span of an event that states a goal, a deed, an answer or a state."""
-
-    seq: int
-    kind: str
-    span: Span
-    body: Mapping[str, Json]
-
-
 class Access(NamedTuple):
     """How often an event was recalled, and when last, in microseconds."""
 
     times: int
     last_at: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MarkFilter:
-    """Conditions on marks; None means any."""
-
-    wing: str | None = None
-    as_of: datetime | None = None  # of events that were known then
 
 
 COUNTED = 0.5  # weight from which on an event counts for a concept; below, it was only put beside it
@@ -179,7 +162,6 @@ class Undone(NamedTuple):
 
 
 SPEAKS = -1  # the place of a mention that is no place: the event was said by who has this name
-LOOKED_UP = -2  # the name was known, and decided which words of the event are a name; it stands there under another
 
 
 class GraphState(NamedTuple):
@@ -452,10 +434,10 @@ class Audit:
 
 
 ANALYSIS = "analysis"  # the version of core/words.py that made the postings
-STATEMENTS, FACTS, SESSIONS, INTENTS, CONCEPTS = "statements", "facts", "sessions", "intents", "concepts"
+STATEMENTS, FACTS, SESSIONS, CONCEPTS = "statements", "facts", "sessions", "concepts"
 # The views of the log, in the order in which they are derived, with the version of the code that derives each. Raise a
 # version where the code derives something else: the view is then derived again.
-VIEWS = {STATEMENTS: 1, FACTS: 1, SESSIONS: 1, INTENTS: 2, CONCEPTS: 1}
+VIEWS = {STATEMENTS: 2, FACTS: 2, SESSIONS: 1, CONCEPTS: 1}
 SCRUB_OWED = "scrub_owed"  # a value of its own for each removal, until what lies on disk has been rewritten
 NOT_OWED = "0"
 FENCE_KEY = "fence_key"  # secret from which fences around recorded text are derived

@@ -366,19 +366,6 @@ CREATE INDEX journal_of_statement ON journal (space, statement);
 
 CREATE INDEX journal_of_target ON journal (space, target);
 
-CREATE TABLE marks (
-  space INTEGER NOT NULL,
-  kind TEXT NOT NULL,                         -- goal, deed, trouble, answer
-  seq INTEGER NOT NULL,                       -- of the event
-  place INTEGER NOT NULL,                     -- its number among the marks of the event
-  start INTEGER NOT NULL,
-  stop INTEGER NOT NULL,
-  body TEXT NOT NULL,                         -- JSON
-  PRIMARY KEY (space, kind, seq, place)
-) STRICT, WITHOUT ROWID;
-
-CREATE INDEX marks_of_event ON marks (space, seq);
-
 CREATE TABLE mentions (
   space INTEGER NOT NULL,
   name INTEGER NOT NULL,                      -- number of the name
@@ -392,6 +379,14 @@ CREATE TABLE mentions (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX mentions_seq ON mentions (space, seq);
+
+CREATE TABLE model_readings (
+  space INTEGER NOT NULL,
+  seq INTEGER NOT NULL,                       -- of the event that was read
+  model TEXT NOT NULL,                        -- name/version
+  body TEXT NOT NULL,                         -- names and statements by their spans, and comparisons; JSON
+  PRIMARY KEY (space, seq)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE models (
   id INTEGER PRIMARY KEY AUTOINCREMENT,       -- never used twice: caches know a model by it

@@ -52,7 +52,7 @@ class Filter:
     since: datetime | None = None  # at >= since
     until: datetime | None = None  # at < until
     as_of: datetime | None = None  # recorded_at <= as_of
-    tag: str | None = None  # derived from the event: topic:..., relationship:..., action:required
+    tag: str | None = None  # derived from the event: category:..., action:required
     role: tuple[str, ...] | None = None  # one of these; "!tool" excludes a role
     source: tuple[str, ...] | None = None  # one of these; "!tool" excludes a source
     meta: Mapping[str, Json] | None = None  # each member must be equal

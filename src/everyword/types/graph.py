@@ -119,6 +119,13 @@ RELATIONS: Mapping[str, Relation] = _vocabulary(
     Relation(name="dislikes"),
     Relation(name="allergic_to"),
     Relation(name="does"),  # a habit, a hobby, something under way
+    Relation(name="age", single=True),
+    Relation(name="diet", single=True),
+    Relation(name="budget", single=True),
+    Relation(name="rent", single=True),
+    Relation(name="salary", single=True),
+    Relation(name="deadline", single=True),
+    Relation(name="version", single=True),
     Relation(name="decided", lasts=False),
     Relation(name="did", lasts=False),
 )

@@ -12,11 +12,8 @@ from everyword.types.events import Citation, Context, Score, Span
 class IntentCategory(StrEnum):
     """The kind of an unmet goal; feedback moves the threshold of each kind separately."""
 
-    TASK = "task"  # must, should, needs to
-    PROMISE = "promise"  # made to somebody
-    WISH = "wish"  # wanted, hoped for
-    QUESTION = "question"  # undecided, or not known yet
-    REMINDER = "reminder"  # to be told in time
+    TASK = "task"  # has to be done: a duty, a promise, a request
+    PLAN = "plan"  # intended, arranged or wished for
 
 
 class IntentStatus(StrEnum):

@@ -17,18 +17,20 @@ BY_HAND = "by hand"  # extractor of a statement that a person wrote as a correct
 class StatementKind(StrEnum):
     """The kind of a statement."""
 
+    ATTRIBUTE = "attribute"  # what somebody is or has
+    FACT = "fact"  # a figure, setting, rule, name or state of a project or thing
+    PREFERENCE = "preference"  # likes, dislikes, opinions
+    RELATIONSHIP = "relationship"  # who somebody is to somebody
+    HABIT = "habit"
+    EVENT = "event"  # something that happened, once
+    PLAN = "plan"  # intended or arranged; wishes and goals, too
+    TASK = "task"  # has to be done: a duty, a promise, a request, a deadline
     DECISION = "decision"
-    TODO = "todo"  # something to be done: a duty, a promise, a plan
-    REMINDER = "reminder"
-    KEY_FACT = "key_fact"  # about a thing or a project: a name, a number, a limit, a date
-    INSIGHT = "insight"
-    PREFERENCE = "preference"  # likes, dislikes, and how somebody wants things done
-    EVENT = "event"  # something that happened, will happen, or was felt
-    RELATIONSHIP = "relationship"
-    ATTRIBUTE = "attribute"  # what somebody is, has, or habitually does
+    INSIGHT = "insight"  # a lesson, reason or effect
+    INSTRUCTION = "instruction"  # how the assistant shall behave from now on
 
 
-TO_DO = (StatementKind.TODO, StatementKind.REMINDER)  # kinds that can become intents
+TO_DO = (StatementKind.PLAN, StatementKind.TASK)  # kinds that are open until they are done or dropped
 
 
 class Category(StrEnum):
@@ -64,7 +66,7 @@ class Stance(StrEnum):
     STILL = "still"  # it says that nothing changed
     CHANGED = "changed"  # it says that something changed: "moved to", "instead of"
     ENDED = "ended"  # "used to", "no longer", "decided against"
-    DONE = "done"  # an action, which may complete a todo
+    DONE = "done"  # an action, which may complete a task
     MAYBE = "maybe"  # considered, not decided
 
 

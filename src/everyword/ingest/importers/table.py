@@ -102,7 +102,7 @@ def _rows(source: Source, part: str, items_of: ItemsOf) -> Iterator[Item]:
             if names is None:
                 names = [name.strip() or f"column {number}" for number, name in enumerate(row, 1)]
             elif len(row) > len(names):
-                yield skipped("more cells than columns", where, delimiter.join(row[: _MAX_COLUMNS]))
+                yield skipped("more cells than columns", where, delimiter.join(row[:_MAX_COLUMNS]))
             else:
                 yield from items_of(dict(zip(names, row, strict=False)), where)
 

@@ -241,9 +241,7 @@ def _absent(path: Path) -> Check:
             state="problem",
             fix="Name another file with --memory or EVERYWORD_MEMORY.",
         )
-    return Check(
-        name="memory", detail=f"none yet at {path}", state="warning", fix='Create it: everyword add "..."'
-    )
+    return Check(name="memory", detail=f"none yet at {path}", state="warning", fix='Create it: everyword add "..."')
 
 
 def _write_ahead_log(path: Path) -> Check:
@@ -353,7 +351,7 @@ def _waiting(location: str, space: str) -> Iterator[Check]:
     with_llm = "Open it with llm=... and call settle()."
     for kind, what, fix in (
         (EMBED, "event without vectors", "everyword settle"),
-        (READ, "event not yet read by an LLM, only by rules", with_llm),
+        (READ, "event not yet read by an LLM, only by the reader", with_llm),
         (SUMMARISE, "session not yet summarised by an LLM, only by rules", with_llm),
         (PLAN, "change of concepts not yet worded by an LLM, only by rules", with_llm),
     ):
@@ -374,7 +372,7 @@ def _behind(location: str, space: str, *, llm: bool) -> Iterator[Check]:
         refused = reader.refusals()
         unread = 0
         if llm:
-            from everyword.knowledge.legacy.extract.llm.scene import NOT_FOR_LLM
+            from everyword.knowledge.llm.scene import NOT_FOR_LLM
             from everyword.types.trust import UNVOUCHED
 
             roles = sorted(NOT_FOR_LLM)
@@ -391,7 +389,7 @@ def _behind(location: str, space: str, *, llm: bool) -> Iterator[Check]:
         yield Check(name="refused", detail=detail)
     if unread:
         least = "at least " if unread == _UNREAD_COUNTED else ""
-        detail = f"{least}{count_of(unread, 'event')} from before an LLM was set; only rules read them"
+        detail = f"{least}{count_of(unread, 'event')} from before an LLM was set; only the reader read them"
         yield Check(
             name="llm", detail=detail, fix="Memory.open(..., llm_read_past=100) and settle() read the newest 100."
         )

@@ -188,9 +188,7 @@ def _add_global_options(parser: argparse.ArgumentParser | argparse._ArgumentGrou
         default=unset,
         help="a file, or postgresql://... (default: EVERYWORD_MEMORY, or memory.db in the user's data folder)",
     )
-    parser.add_argument(
-        "--space", metavar="NAME", type=_name, default=unset, help="the tenant; spaces are separate"
-    )
+    parser.add_argument("--space", metavar="NAME", type=_name, default=unset, help="the tenant; spaces are separate")
     parser.add_argument(
         "--wing", metavar="NAME", type=_name, default=unset, help="a person or project inside the space"
     )

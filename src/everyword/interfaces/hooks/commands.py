@@ -40,7 +40,10 @@ def _install(parsed: Any) -> None:
     wanted = tuple(event for event in EVENTS if event not in (parsed.without or ()))
     patterns = os.path.abspath(expanded(parsed.secret_patterns)) if parsed.secret_patterns else None
     options: dict[str, Any] = {
-        "save_every": parsed.every, "embedder": parsed.embedder, "redact": parsed.redact, "secret_patterns": patterns
+        "save_every": parsed.every,
+        "embedder": parsed.embedder,
+        "redact": parsed.redact,
+        "secret_patterns": patterns,
     }
     options = {name: value for name, value in options.items() if value}
     options |= {"memory": _memory(parsed.memory), "home": parsed.home, "events": wanted}

@@ -22,7 +22,10 @@ _PAGE_METHODS = {"events": "admin.page_of_events", "statements": "admin.page_of_
 SPACE = Parameter("space", TEXT, "the space (default: the key's only one, or `default`)")
 WING = Parameter("wing", TEXT, "limit to this wing of the space")
 CURSOR = Parameter("cursor", TEXT, "the `next` of the page before")
-LIMIT = Parameter("limit", INTEGER, f"entries per page (default: {LISTED_BY_DEFAULT}, at most {MOST_LISTED:,})",
+LIMIT = Parameter(
+    "limit",
+    INTEGER,
+    f"entries per page (default: {LISTED_BY_DEFAULT}, at most {MOST_LISTED:,})",
     default=LISTED_BY_DEFAULT,
 )
 _LIST_TYPES = (list, get_origin(Iterator[int]))

@@ -60,7 +60,6 @@ class WebhookSender:
             return int(response.status_code)  # the body is not read: it may never end
 
 
-
 class Worker:
     """A thread that runs due jobs and delivers webhooks."""
 

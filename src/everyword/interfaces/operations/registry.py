@@ -77,7 +77,7 @@ _SPEAKER = Parameter("speaker", TEXT, "only this speaker")
 _SINCE = Parameter("since", TIME, "only events at this time or later")
 _UNTIL = Parameter("until", TIME, "only events before this time")
 _AS_OF = Parameter("as_of", TIME, "answer with what was known at this time")
-_TAG = Parameter("tag", TEXT, "only this tag, such as topic:work_career or action:required")
+_TAG = Parameter("tag", TEXT, "only this tag, such as category:work_career or action:required")
 _ROLE = Parameter("role", TEXTS, "only this role; '!tool' excludes a role; may be given more than once", or_one=True)
 _SOURCE = Parameter(
     "source",
@@ -140,9 +140,7 @@ OPERATIONS = (
             Parameter("key", TEXT, "your own id for the event, unique in its space"),
             _WING,
             Parameter("role", TEXT, "such as user, assistant or tool"),
-            Parameter(
-                "source", TEXT, "where it comes from: user, assistant, import, tool or web (default: by role)"
-            ),
+            Parameter("source", TEXT, "where it comes from: user, assistant, import, tool or web (default: by role)"),
             Parameter("meta", OBJECT, "a JSON object kept beside the text"),
             _REDACT,
             _WAIT,
@@ -244,12 +242,12 @@ OPERATIONS = (
     ),
     Operation(
         "statements",
-        "list decisions, todos, preferences, facts and other statements, each with its quote",
+        "list attributes, preferences, plans, tasks, decisions and other statements, each with its quote",
         parameters=(
-            Parameter("kind", TEXT, "decision, todo, reminder, key_fact, insight, preference, event ..."),
+            Parameter("kind", TEXT, "attribute, fact, preference, habit, event, plan, task, decision ..."),
             Parameter("about", TEXT, "only about this person or thing"),
             Parameter("status", TEXT, "current, superseded, retracted or any (default: current)", default="current"),
-            Parameter("tag", TEXT, "only with this tag, such as topic:work_career"),
+            Parameter("tag", TEXT, "only with this tag, such as category:work_career"),
             _AS_OF,
             _LIMIT,
         ),
@@ -398,7 +396,7 @@ OPERATIONS = (
         method="intents.list",
         parameters=(
             Parameter("status", TEXT, "resolved, rejected, deferred, expired or any (default: pending and scheduled)"),
-            Parameter("category", TEXT, "task, promise, wish, question or reminder"),
+            Parameter("category", TEXT, "task or plan"),
             Parameter("limit", INTEGER, "return at most this many (default: 5)", default=5),
             _NOW,
             _AS_OF,
@@ -573,9 +571,7 @@ OPERATIONS = (
         "rebuild every index from the log",
         method="admin.rebuild",
         details="The old indexes serve until the new ones are complete.",
-        parameters=(
-            Parameter("vectors", FLAG, "keep the vectors", default=True, options=("--words-only",)),
-        ),
+        parameters=(Parameter("vectors", FLAG, "keep the vectors", default=True, options=("--words-only",)),),
         scope="file",
         progress=True,
         result="rebuilt",

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -86,6 +86,16 @@ class Reader:
         row = self._writer.answer(question, _shortened(turn), before)
         return decoding.answer(row.starts, row.ends, self.run("answer", row))
 
+    @property
+    def answer_least(self) -> float:
+        """Give the score from which on an answer is one."""
+        return self._about["answer_least"]
+
+    @property
+    def answer_rank(self) -> float:
+        """Give what each place further down in recall takes off an answer's score, by its logarithm."""
+        return self._about["answer_rank"]
+
     def run(self, output: str, row: ReadingRow | JoinedRow) -> Matrix:
         """Compute one output for one row: `reading`, `pair` or `answer`."""
         session = self._opened()
@@ -147,6 +157,22 @@ class Reader:
             return Encoding(ids[inner], tokens[inner], offsets[inner], word_ids[inner])
 
         return RowWriter(tokenize)
+
+
+NONE = "none"  # the setting for no reader
+
+
+@cache
+def _shipped() -> Reader:
+    return Reader.shipped()
+
+
+def load_reader(setting: str | None) -> Reader | None:
+    """Load a reader: None for the one that is installed with Everyword, "none", or a folder."""
+    chosen = setting or os.environ.get("EVERYWORD_READER")
+    if not chosen:
+        return _shipped()
+    return None if chosen == NONE else Reader.in_folder(chosen)
 
 
 @dataclass(frozen=True, slots=True)

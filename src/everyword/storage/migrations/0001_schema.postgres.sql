@@ -345,6 +345,15 @@ CREATE TABLE readings (
 );
 SELECT raise_wall('readings');
 
+CREATE TABLE model_readings (
+  space bigint NOT NULL,
+  seq bigint NOT NULL,
+  model text COLLATE "C" NOT NULL,
+  body text COLLATE "C" NOT NULL,
+  PRIMARY KEY (space, seq)
+);
+SELECT raise_wall('model_readings');
+
 CREATE TABLE reading_sources (
   space bigint NOT NULL,
   source bigint NOT NULL,
@@ -666,19 +675,6 @@ CREATE TABLE fold_marks (
 SELECT raise_wall('fold_marks');
 
 -- Attention.
-
-CREATE TABLE marks (
-  space bigint NOT NULL,
-  kind text COLLATE "C" NOT NULL,
-  seq bigint NOT NULL,
-  place bigint NOT NULL,
-  start bigint NOT NULL,
-  stop bigint NOT NULL,
-  body text COLLATE "C" NOT NULL,
-  PRIMARY KEY (space, kind, seq, place)
-);
-CREATE INDEX marks_of_event ON marks (space, seq);
-SELECT raise_wall('marks');
 
 CREATE TABLE accesses (
   space bigint NOT NULL,

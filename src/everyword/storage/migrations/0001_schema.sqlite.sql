@@ -225,6 +225,16 @@ CREATE TABLE readings (
   PRIMARY KEY (space, seq)
 ) STRICT, WITHOUT ROWID;
 
+-- What the reader, our own model, found in an event, and how it compared its statements with earlier ones. Kept so that
+-- forgetting and `rebuild` need not run the model again; events in which nothing was found have no row.
+CREATE TABLE model_readings (
+  space INTEGER NOT NULL,
+  seq INTEGER NOT NULL,                       -- of the event that was read
+  model TEXT NOT NULL,                        -- name/version
+  body TEXT NOT NULL,                         -- names and statements by their spans, and comparisons; JSON
+  PRIMARY KEY (space, seq)
+) STRICT, WITHOUT ROWID;
+
 -- The other events whose words a reading uses: forgetting one of them undoes the reading.
 CREATE TABLE reading_sources (
   space INTEGER NOT NULL,
@@ -546,20 +556,6 @@ CREATE TABLE fold_marks (
 ) STRICT;
 
 -- Attention: the places in events that intents are made of, and how often events were recalled.
-
--- Derived, event by event: `rebuild` makes it anew from `events`. What it comes to is computed when it is asked for.
-CREATE TABLE marks (
-  space INTEGER NOT NULL,
-  kind TEXT NOT NULL,                         -- goal, deed, trouble, answer
-  seq INTEGER NOT NULL,                       -- of the event
-  place INTEGER NOT NULL,                     -- its number among the marks of the event
-  start INTEGER NOT NULL,
-  stop INTEGER NOT NULL,
-  body TEXT NOT NULL,                         -- JSON
-  PRIMARY KEY (space, kind, seq, place)
-) STRICT, WITHOUT ROWID;
-
-CREATE INDEX marks_of_event ON marks (space, seq);
 
 -- How often an event was among what a question found. Not derived: only forgetting removes it.
 CREATE TABLE accesses (

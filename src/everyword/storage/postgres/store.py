@@ -134,9 +134,7 @@ class PostgresStore:
                 _end(connection)
 
     @contextmanager
-    def transaction(
-        self, patience_s: float | None = None, space: str | None = None
-    ) -> Generator[PostgresTransaction]:
+    def transaction(self, patience_s: float | None = None, space: str | None = None) -> Generator[PostgresTransaction]:
         """Begin a transaction that writes, in the turn of a space; commit at the end of the `with` block."""
         self._check_usable()
         if self._read_only:

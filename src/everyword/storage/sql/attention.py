@@ -1,16 +1,14 @@
-"""Read and write marks (spans with goals, deeds, answers, states) and recall counts."""
+"""Read what is newest, and read and write recall counts."""
 
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from everyword.storage.rows import Access, MarkFilter, MarkRow
-from everyword.storage.sql.snapshot import array, words
+from everyword.storage.rows import Access
+from everyword.storage.sql.snapshot import array
 from everyword.storage.sql.statements import StatementChanges, StatementRows, statement_of
-from everyword.types.events import Span
 from everyword.types.statements import Statement, StatementKind
 from everyword.types.times import to_micros
 
@@ -18,25 +16,7 @@ _END_OF_TIME = 1 << 62  # microseconds: now, for all that is known
 
 
 class AttentionRows(StatementRows):
-    """Reads marks and counts."""
-
-    def marks(self, kind: str, which: MarkFilter, *, limit: int) -> list[MarkRow]:
-        """Read marks of one kind, those of the newest events first."""
-        values = {
-            "space": self.id,
-            "kind": kind,
-            "wing": which.wing,
-            "as_of": None if which.as_of is None else to_micros(which.as_of)[0],
-            "limit": limit,
-        }
-        return [
-            MarkRow(seq, kind, Span(start, stop), json.loads(body))
-            for seq, start, stop, body in self.sql.rows("marks_newest", values)
-        ]
-
-    def marked_after(self, kinds: Sequence[str], *, after: int, limit: int) -> list[int]:
-        """List the events with a mark of these kinds, in the order in which they arrived, from behind one."""
-        return [row[0] for row in self.sql.rows("marked_after", (self.id, after, words(kinds), limit))]
+    """Reads what is newest, and counts."""
 
     def newest_statements(self, kinds: Sequence[StatementKind], *, limit: int) -> list[tuple[int, Statement]]:
         """Read statements of some kinds, whether they still count or not, the newest first, each with its event."""
@@ -69,22 +49,7 @@ class AttentionRows(StatementRows):
 
 
 class AttentionChanges(StatementChanges, AttentionRows):
-    """Changes marks and counts."""
-
-    def put_marks(self, marks: Sequence[MarkRow]) -> None:
-        """Keep the marks of events that have none yet."""
-        into = self.into
-        place: dict[int, int] = defaultdict(int)
-        rows: list[tuple[int, str, int, int, int, int, str]] = []
-        for mark in marks:
-            body = json.dumps(mark.body, ensure_ascii=True, separators=(",", ":"))
-            rows.append((into, mark.kind, mark.seq, place[mark.seq], mark.span.start, mark.span.end, body))
-            place[mark.seq] += 1
-        self.sql.run_many("insert_mark", rows)
-
-    def drop_marks(self) -> None:
-        """Remove all marks of a space, to be read anew."""
-        self.sql.run("drop_all_marks", (self.into,))
+    """Changes counts."""
 
     def put_accesses(self, found: Mapping[int, Access]) -> None:
         """Add to the counts of events that are still there."""

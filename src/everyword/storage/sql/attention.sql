@@ -1,27 +1,5 @@
--- Marks of events, and how often events were recalled.
+-- What is newest, and how often events were recalled.
 
--- name: insert_mark
-INSERT INTO marks (space, kind, seq, place, start, stop, body) VALUES ($1, $2, $3, $4, $5, $6, $7)
-ON CONFLICT DO NOTHING;
-
--- name: marks_newest
-SELECT marks.seq, start, stop, body FROM marks
-JOIN events ON {postgres: events.space = marks.space AND} events.seq = marks.seq
-WHERE marks.space = :space AND marks.kind = :kind
-  AND (:wing::text IS NULL OR events.wing = :wing)
-  AND (:as_of::bigint IS NULL OR events.recorded_at <= :as_of)
-ORDER BY marks.seq DESC, place LIMIT :limit;
-
--- name: marked_after
-SELECT DISTINCT seq FROM marks WHERE space = $1 AND seq > $2 AND kind = ANY($3::text[]) ORDER BY seq LIMIT $4;
-
--- name: drop_all_marks
-DELETE FROM marks WHERE space = $1;
-
--- name: delete_marks_of
-DELETE FROM marks WHERE space = $1 AND seq = ANY($2::bigint[]);
-
--- Of one kind, whatever became of it.
 -- name: statements_newest
 SELECT statements.number, statements.id, statements.seq, kind, status, replaces, statements.recorded_at, closed_at,
        valid_from, valid_to, body, events.id, events.text, events.at_offset
@@ -48,12 +26,6 @@ SELECT seq FROM accesses WHERE space = $1 ORDER BY count DESC, seq DESC LIMIT $2
 
 -- name: delete_accesses_of
 DELETE FROM accesses WHERE space = $1 AND seq = ANY($2::bigint[]);
-
--- name: count_marks
-SELECT count(*) FROM marks WHERE space = $1;
-
--- name: loose_marks
-SELECT count(*) FROM marks WHERE space = $1 AND seq NOT IN (SELECT seq FROM events WHERE space = $1);
 
 -- name: loose_accesses
 SELECT count(*) FROM accesses WHERE space = $1 AND seq NOT IN (SELECT seq FROM events WHERE space = $1);

@@ -186,11 +186,11 @@ _COUNTED = {
     "edges": "count_edges",
     "changes": "count_changes",
     "tags": "count_tags",
-    "marks": "count_marks",
     "concepts": "count_concepts",
     "concept edges": "count_fold_edges",
     "folding steps": "count_fold_entries",
     "readings": "count_readings",
+    "model readings": "count_model_readings",
     "written summaries": "count_written",
     "proposed plans": "count_plans",
 }
@@ -200,9 +200,9 @@ _LOOSE = {
     "loose_edges": "edges lead to a statement that is not there",
     "loose_changes": "entries of the journal speak of what is not there",
     "loose_tags": "tags belong to no event",
-    "loose_marks": "marks belong to no event",
     "loose_accesses": "counts of recalls belong to no event",
     "loose_readings": "readings of an LLM belong to no event",
+    "loose_model_readings": "readings of the model belong to no event",
     "loose_sources": "sources of readings lead nowhere",
 }
 _LOOSE_IN_GRAPH = {

@@ -55,7 +55,7 @@ WHERE names.space = $1 AND names.id = $2 ORDER BY mentions.seq, start;
 -- The first event that has a name, or was said by it.
 -- name: first_named
 SELECT names.id, (
-  SELECT seq FROM mentions WHERE mentions.space = $1 AND mentions.name = names.number AND start != -2
+  SELECT seq FROM mentions WHERE mentions.space = $1 AND mentions.name = names.number
   ORDER BY seq LIMIT 1
 ) FROM names WHERE names.space = $1 AND names.id = ANY($2::text[]);
 
@@ -244,7 +244,7 @@ SELECT count(*) FROM mentions WHERE space = $1 AND (
 
 -- name: unnamed_names
 SELECT count(*) FROM names WHERE space = $1 AND NOT EXISTS (
-  SELECT 1 FROM mentions WHERE mentions.space = $1 AND mentions.name = names.number AND start != -2
+  SELECT 1 FROM mentions WHERE mentions.space = $1 AND mentions.name = names.number
 );
 
 -- name: homeless_names

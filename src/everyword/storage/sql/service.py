@@ -154,6 +154,7 @@ class FileChanges(FileRows):
         gone = {row[0] for row in self.sql.rows("finish_jobs", (array([job.id for job in jobs]),))}
         return [job for job in jobs if job.id in gone]
 
+
 def storable_error(error: str) -> str:
     """Replace what can't be encoded, so that the text of an error can be stored."""
     return error.encode("utf-8", "replace").decode()

@@ -23,6 +23,7 @@ _DERIVED = (
     "drop_all_edges",
     "drop_all_tags",
     "drop_loose_readings",
+    "drop_loose_model_readings",
     "drop_loose_sources",
 )
 
@@ -170,6 +171,10 @@ class StatementRows(SpaceRows):
         """Read what an LLM found in events, as it was put."""
         return {row[0]: row[1] for row in self.sql.rows("readings_of_events", (self.id, array(seqs)))}
 
+    def model_readings(self, seqs: Sequence[int]) -> dict[int, tuple[str, str]]:
+        """Read what the reader found in events: the model's name and what was put."""
+        return {row[0]: (row[1], row[2]) for row in self.sql.rows("model_readings_of_events", (self.id, array(seqs)))}
+
     def unread(self, *, but_roles: Sequence[str], but_sources: Sequence[str] = (), limit: int) -> list[int]:
         """List events that an LLM has neither read nor is to read, the newest first; without some roles, lower-case."""
         values = (self.id, words(but_roles), READ, limit, words(but_sources))
@@ -231,6 +236,10 @@ class StatementChanges(StatementRows):
         into = self.into
         self.sql.run_many("insert_tag", ((into, tag, seq) for seq, all_of_it in tags.items() for tag in all_of_it))
 
+    def drop_tags(self, seqs: Sequence[int]) -> None:
+        """Remove the tags of events."""
+        self.sql.run("delete_tags_of", (self.into, array(seqs)))
+
     def drop_statements(self, abouts: Sequence[str] | None) -> None:
         """Remove statements about some subjects and their journal, to derive them again; None: all, and loose rows."""
         into = self.into
@@ -260,6 +269,17 @@ class StatementChanges(StatementRows):
         for kind in (READ, SUMMARISE, PLAN):
             self.sql.run("clear_errors_of", (into, kind))
 
+    def put_model_readings(self, readings: Mapping[int, str], *, model: str) -> None:
+        """Keep what the reader found in events."""
+        self.sql.run_many("put_model_reading", ((self.into, seq, model, body) for seq, body in readings.items()))
+
+    def drop_model_readings(self, seqs: Sequence[int] | None) -> None:
+        """Remove what the reader found in events; None: in all."""
+        if seqs is None:
+            self.sql.run("drop_model_readings", (self.into,))
+        else:
+            self.sql.run("delete_model_readings_of", (self.into, array(seqs)))
+
     def drop_refusals(self, seqs: Sequence[int]) -> None:
         """Remove from the journal what was refused of events."""
         self.sql.run("delete_refusals_of", (self.into, array(seqs)))
@@ -272,6 +292,7 @@ class StatementChanges(StatementRows):
         """Leave a job for each event that an LLM is to read; one that is there already stays."""
         into = self.into
         self.sql.run_many("insert_job", ((into, READ, seq) for seq in seqs))
+
 
 def _values(space: int, seq: int, statement: Statement) -> tuple[Any, ...]:
     date = statement.date

@@ -183,6 +183,28 @@ INSERT INTO reading_sources (space, source, seq) VALUES ($1, $2, $3) ON CONFLICT
 -- name: readings_of_events
 SELECT seq, body FROM readings WHERE space = $1 AND seq = ANY($2::bigint[]);
 
+-- name: put_model_reading
+INSERT INTO model_readings (space, seq, model, body) VALUES ($1, $2, $3, $4)
+ON CONFLICT (space, seq) DO UPDATE SET model = excluded.model, body = excluded.body;
+
+-- name: model_readings_of_events
+SELECT seq, model, body FROM model_readings WHERE space = $1 AND seq = ANY($2::bigint[]);
+
+-- name: delete_model_readings_of
+DELETE FROM model_readings WHERE space = $1 AND seq = ANY($2::bigint[]);
+
+-- name: drop_model_readings
+DELETE FROM model_readings WHERE space = $1;
+
+-- name: count_model_readings
+SELECT count(*) FROM model_readings WHERE space = $1;
+
+-- name: loose_model_readings
+SELECT count(*) FROM model_readings WHERE space = $1 AND seq NOT IN (SELECT seq FROM events WHERE space = $1);
+
+-- name: drop_loose_model_readings
+DELETE FROM model_readings WHERE space = $1 AND seq NOT IN (SELECT seq FROM events WHERE space = $1);
+
 -- name: seqs_resting_on
 SELECT DISTINCT seq FROM reading_sources WHERE space = $1 AND source = ANY($2::bigint[]) ORDER BY seq;
 

@@ -21,7 +21,7 @@ VECTOR_TABLES = frozenset(("vectors", "pooled_tail", "pooled_blocks"))
 DERIVED_TABLES = frozenset(
     (
         *("statements", "statement_keys", "statement_edges", "journal", "event_tags", "views"),
-        *("names", "mentions", "claims", "facts", "fact_claims", "graphs", "session_summaries", "marks"),
+        *("model_readings", "names", "mentions", "claims", "facts", "fact_claims", "graphs", "session_summaries"),
         *("fold_nodes", "fold_edges", "fold_journal", "fold_apart", "fold_work", "fold_loose", "fold_marks"),
     )
 )

@@ -22,7 +22,6 @@ class ViewRows(SpaceRows):
         """Count the events after one."""
         return self.sql.one("events_behind", (self.id, upto)) if upto < self.last_seq else 0
 
-
     def count_pending_vectors(self) -> int:
         """Count the events whose vectors are still to be made."""
         return self.sql.one("count_jobs_of_kind", (EMBED, self.id))

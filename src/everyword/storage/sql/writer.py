@@ -33,11 +33,11 @@ _DERIVED_OF = (
     "delete_statements_of",
     "delete_tags_of",
     "delete_readings_of",
+    "delete_model_readings_of",
     "delete_sources_of",
     "delete_sources_from",
     "delete_claims_of",
     "delete_mentions_of",
-    "delete_marks_of",
     "delete_accesses_of",
 )
 

@@ -99,13 +99,17 @@ function Wording({ text, onChange }) {
   return html`<label class="field">What is right?<textarea rows="2" ref=${field} value=${text} onInput=${(event) => onChange(event.target.value)} /></label>`;
 }
 
+/** A move or a new job begins what lasts; any other event is over once it happened. */
+const BEGINNINGS = new Set(["lives_in", "moved_to", "works_at", "starts_job"]);
+const happened = ({ kind, slot }) => kind === "event" && !BEGINNINGS.has(slot?.attribute);
+
 /** One version in words: what it says, when it held, who said it. */
 function VersionLine({ version, editor, may, onUndo }) {
   const { statement, state, changes } = version;
   const byHand = statement.extractor === BY_HAND;
   const retraction = state === "never true" && changes.find((one) => one.action === "retract" && one.reason.startsWith("retracted by "));
   const since = statement.valid_from || version.said_at;
-  const when = state === "superseded" || state === "ended" ? `${day(since)} to ${day(statement.valid_to)}` : state === "never true" ? "never true" : `${statement.kind === "event" ? "on" : "since"} ${day(since)}`;
+  const when = state === "superseded" || state === "ended" ? `${day(since)} to ${day(statement.valid_to)}` : state === "never true" ? "never true" : `${happened(statement) ? "on" : "since"} ${day(since)}`;
   const by = byHand ? `edited by ${editor(statement.speaker)}` : retraction ? `marked by ${editor(/^retracted by ([^:]*)/.exec(retraction.reason)[1])}` : statement.speaker ? `said by ${statement.speaker}` : "";
   return html`<li class=${`version ${state.replace(" ", "-")}`}>
     <p><b>${valueOf(statement)}</b> <span class="small soft">${when}</span></p>
@@ -119,7 +123,7 @@ function Bar({ versions, span, at }) {
   const x = (time) => Math.min(100, Math.max(0, (100 * (time - span.begin)) / Math.max(1, span.now - span.begin)));
   return html`<div class="bar-of-time" aria-hidden="true">${versions.filter((one) => one.state !== "never true").map(({ statement, said_at, state }) => {
     const from = x(ms(statement.valid_from || said_at));
-    const to = statement.kind === "event" ? from : state === "current" ? x(at) : x(ms(statement.valid_to));
+    const to = happened(statement) ? from : state === "current" ? x(at) : x(ms(statement.valid_to));
     return html`<i class=${state} style=${`left: ${Math.min(from, 98.5)}%; width: ${Math.max(1.5, to - from)}%`}></i>`;
   })}<u style=${`left: ${x(at)}%`}></u></div>`;
 }

@@ -5,7 +5,7 @@ import { change, read } from "../api.js";
 import { Choice, Dialog, Empty, Head, Paged, Trouble, Waiting, day, html, moment, useAsked } from "../parts.js";
 
 const AT_ONCE = 40; // statements
-const KINDS = ["decision", "todo", "reminder", "key_fact", "insight", "preference", "event", "relationship", "attribute"];
+const KINDS = ["attribute", "fact", "preference", "relationship", "habit", "event", "plan", "task", "decision", "insight", "instruction"];
 const STATUSES = ["current", "superseded", "retracted", "any"];
 
 export default function Statements({ rest, me }) {

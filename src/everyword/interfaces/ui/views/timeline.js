@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000;
 const SHORTEST_MS = DAY_MS / 24;
 const PAUSE_MS = 250; // after the last move before data is loaded
 const [FIRST, LAST] = ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z"].map(ms); // the range of times that the service accepts
-const KINDS = [["", "All kinds"], ["said", "events"], ["fact", "facts"], ...["decision", "todo", "reminder", "event", "key_fact", "insight", "preference"].map((one) => [one, one.replaceAll("_", " ")])];
+const KINDS = [["", "All kinds"], ["said", "events"], ["fact", "facts"], ...["event", "plan", "task", "decision", "attribute", "fact", "preference", "relationship", "habit", "insight", "instruction"].map((one) => [one, one])];
 
 export default function Timeline({ me }) {
   const [person, setPerson] = useState("");
