@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from evals.reading import same_date, scores
 
+from everyword import Memory
 from everyword.knowledge.reading import said_date, turn_of
 from everyword.models.reader import decoding
 from everyword.models.reader.rows import RowWriter, Side, sentences
@@ -131,3 +133,16 @@ def test_dates_are_the_same_if_they_cover_mostly_the_same_days() -> None:
     assert same_date(SaidDate(week[0], week[1], "this week"), week)
     assert same_date(SaidDate(week[0], datetime(2027, 1, 1, tzinfo=UTC), "since Monday"), week)
     assert not same_date(SaidDate(week[1], datetime(2026, 3, 23, tzinfo=UTC), "next week"), week)
+
+
+def test_events_wait_for_a_reader_that_can_not_be_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVERYWORD_READER", str(tmp_path / "nothing here"))
+    with Memory.open(tmp_path / "m.db", embedder="hashing", background=False) as memory:
+        memory.add("I live in Porto.", speaker="Ana")
+        with pytest.warns(UserWarning, match="not read into statements until the model is available"):
+            assert memory.statements() == []
+        assert memory.stats().behind["statements"] == 1
+    monkeypatch.delenv("EVERYWORD_READER")
+    with Memory.open(tmp_path / "m.db", embedder="hashing", background=False) as memory:
+        assert [one.value for one in memory.statements()] == ["Porto"]
+        assert [one.object_name for one in memory.facts("Ana")] == ["Porto"]

@@ -99,6 +99,13 @@ class Engine:
             self.models.say(f"Events are not read into statements until the model is available: {error}")
             return None
 
+    @property
+    def waits_for_reader(self) -> bool:
+        """Tell whether events must wait to be read, since the reader can't be loaded now."""
+        from everyword.models.reader.reader import is_switched_off
+
+        return self.reader is None and not is_switched_off(self.settings.reader)
+
     def close(self) -> None:
         """Close the models that the engine loaded. Models that the caller passed in stay open."""
         self.models.close()

@@ -55,11 +55,15 @@ class View:
 
 
 def _apply_statements(batch: Batch, rows: Rows) -> int:
+    if batch.engine.waits_for_reader:
+        return 0
     derive(batch.writer, batch.readings(rows), batch.engine.reader)
     return len(rows)
 
 
 def _apply_facts(batch: Batch, rows: Rows) -> int:
+    if batch.engine.waits_for_reader:
+        return 0
     graph.add_events(batch.writer, [stated_in(seq, reading) for seq, reading in batch.readings(rows)])
     return len(rows)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from enum import IntEnum
@@ -76,7 +77,7 @@ class FairSemaphore:
                     self._free += 1
 
 
-class TextEncoder(Generic[Made]):
+class TextEncoder(ABC, Generic[Made]):
     """Run a model on one text at a time: with int8 weights a text's vectors depend on the rest of its batch."""
 
     def __init__(self, files: ModelFiles) -> None:
@@ -136,8 +137,9 @@ class TextEncoder(Generic[Made]):
         with self._slots.slot():
             return self._run(session, marker, text)
 
+    @abstractmethod
     def _infer(self, session: Session, ids: NDArray[np.int64]) -> Made:
-        raise NotImplementedError
+        """Run the model on the ids of one text."""
 
     def _single_session(self) -> Session:
         if self._single is not None:

@@ -167,12 +167,21 @@ def _shipped() -> Reader:
     return Reader.shipped()
 
 
+def is_switched_off(setting: str | None) -> bool:
+    """Tell whether no reader is wanted."""
+    return _chosen(setting) == NONE
+
+
 def load_reader(setting: str | None) -> Reader | None:
     """Load a reader: None for the one that is installed with Everyword, "none", or a folder."""
-    chosen = setting or os.environ.get("EVERYWORD_READER")
+    chosen = _chosen(setting)
     if not chosen:
         return _shipped()
     return None if chosen == NONE else Reader.in_folder(chosen)
+
+
+def _chosen(setting: str | None) -> str | None:
+    return setting or os.environ.get("EVERYWORD_READER")
 
 
 @dataclass(frozen=True, slots=True)
