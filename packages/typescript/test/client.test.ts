@@ -142,7 +142,7 @@ test("a busy service is asked again, a slow one is given up", async () => {
   }
 });
 
-// The last test: once there is a key, every request needs one.
+// The last test: from the first key on, every request needs one.
 test("a key opens its space alone", async () => {
   const secret = /rk_[\w-]+/.exec(await service.run("keys", "create", "app", "--may", "write", "--space", "walled"))?.[0];
   assert.ok(secret);

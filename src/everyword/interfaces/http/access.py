@@ -86,18 +86,14 @@ class Authenticator:
         self._on_loopback = on_loopback
         self._clock = clock
         self._cache: OrderedDict[tuple[str, bytes], tuple[ApiKey, float]] = OrderedDict()
-        self._keyless = (False, float("-inf"))  # and when it was read
+        self._has_keys = False
 
     async def keyless(self) -> bool:
-        """Return whether requests need no key: on loopback, until the first key is created."""
+        """Return whether requests need no key: on loopback, until the first key is created, by whichever process."""
         if not self._on_loopback:
             return False
-        keyless, as_of = self._keyless
-        if as_of == float("inf") or self._clock() - as_of < _CACHE_S:
-            return keyless
-        needed = await self._pool.run(self._memory.admin.needs_keys)
-        self._keyless = (not needed, float("inf") if needed else self._clock())
-        return not needed
+        self._has_keys = self._has_keys or await self._pool.run(self._memory.admin.needs_keys)
+        return not self._has_keys
 
     async def caller(self, headers: Mapping[str, str]) -> Caller:
         """Identify the caller by the Authorization header."""
