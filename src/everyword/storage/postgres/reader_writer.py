@@ -56,6 +56,7 @@ class PostgresWriter(PostgresReader, Writer):
         self, space: Space, drafts: Sequence[Draft], model: Model | None, *, now: int, queue: bool
     ) -> list[tuple[int, int]]:
         """Add events with all that belongs to them in one statement: one way to the server."""
+        self.server.appended = (self.space, drafts[-1].raw_id)
         events: list[tuple[Any, ...]] = []
         for draft in drafts:
             learned = _NOW if draft.recorded_at is None else draft.recorded_at

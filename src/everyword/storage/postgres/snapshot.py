@@ -107,6 +107,7 @@ class PostgresSnapshot(Snapshot):
         self._by_name = psycopg.Cursor(connection)
         self._by_place.format = self._by_name.format = psycopg.pq.Format.BINARY
         self._about: str | None = None  # whose rows the transaction is about
+        self.appended: tuple[str, bytes] | None = None  # space and raw id of the last event that it appended
         self.owes = False  # whether it left work that a worker may be waiting for
         self.near: dict[int, Near] = {}  # of the spaces that were read
 

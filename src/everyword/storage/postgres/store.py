@@ -154,7 +154,7 @@ class PostgresStore:
                 self._check_usable()  # not a child that was forked in the block
                 if writing.owes:
                     connection.execute(sql.SQL("NOTIFY {}").format(sql.Identifier(self.channel)))
-                self._end_writing(connection, writing.number)
+                self._end_writing(connection, writing)
                 self._commits.count += 1
             except BaseException:
                 self._memos.clear()
@@ -329,23 +329,31 @@ class PostgresStore:
                     raise StoreForked from error
                 raise
 
-    def _end_writing(self, connection: Connection, number: str | None) -> None:
+    def _end_writing(self, connection: Connection, writing: PostgresTransaction) -> None:
         """Commit; where the answer is cut off, learn from the server what became of it."""
+        number = writing.number
         whole = connection.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS  # no query has failed
         if number is None and whole:
             number = ask(connection, "transaction_number")
         try:
             _commit(connection)
         except psycopg.OperationalError:
-            if number is None or not self._was_kept(number):
+            if number is None or not self._was_committed(number, writing.appended):
                 raise
 
-    def _was_kept(self, number: str) -> bool:
+    def _was_committed(self, number: str, appended: tuple[str, bytes] | None) -> bool:
+        """Ask the server, once it is back.
+
+        A server that crashed may give the number of a lost transaction to another one, so `committed` is believed only
+        where the event that was appended is there too.
+        """
         deadline = time.monotonic() + self._settings.busy_timeout_s
         while True:
             try:
-                with self.plain_connection() as connection:
-                    became = ask(connection, "transaction_status", (number,))
+                became = self._status(number)
+                if became == "committed" and appended is not None:
+                    with self.reader(appended[0]) as reader:
+                        return appended[1] in reader.find([appended[1]])
                 if became != "in progress":
                     return became == "committed"
             except (StoreUnreachable, StoreBusy, StoreInterrupted):
@@ -356,6 +364,13 @@ class PostgresStore:
                     fix="Look, when it is back, before you do it again.",
                 )
             time.sleep(_BETWEEN_TRIES_S)
+
+    def _status(self, number: str) -> str:
+        with self.plain_connection() as connection:
+            try:
+                return ask(connection, "transaction_status", (number,))
+            except psycopg.errors.InvalidParameterValue:
+                return "lost"  # a number that the server has not given out, as far as it knows after a crash
 
     def _version(self, connection: Connection) -> int:
         connection.execute(schema.begin(self._place, "pg_catalog", read_only=True))
