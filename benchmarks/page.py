@@ -25,13 +25,16 @@ GOAL_MS = 1_000
 SHOWS = {
     "know": ".chip",
     "know?q=What+was+decided+about+the+radar+vendor%3F": ".verdict",
-    "timeline": "svg.time .saids",
-    "graph": ".graph canvas",
-    "palace": ".walk .door",
-    "intents": "article.hit",
-    "sessions": "article.hit",
-    "statements": "article.hit, .hit",
-    "forget": "form, .card",
+    "people": ".name",
+    "timeline": ".time .saids",
+    "intents": ".todo",
+    "browse": "article",
+    "browse?what=messages": ".message",
+    "browse?what=statements": "article",
+    "browse?q=radar+vendor": "section.hit",
+    "graph": ".node",
+    "add": "form",
+    "forget": "form",
     "health": ".tiles",
 }
 
@@ -68,7 +71,7 @@ def page(folder: Path, *, events: int, filled: str | None = None) -> dict[str, t
         browser = started.chromium.launch(executable_path=chromium, args=options)
         for view, shown in SHOWS.items():
             taken = sorted(_opened(browser, f"{address}/#/{view}", shown) for _ in range(ROUNDS + 1))[:ROUNDS]
-            results["an answer" if "?" in view else view] = (taken[len(taken) // 2], taken[-1])
+            results["an answer" if view.startswith("know?") else view] = (taken[len(taken) // 2], taken[-1])
         browser.close()
     table(
         f"The page over {held.events:,} events and {held.concepts:,} concepts, load {os.getloadavg()[0]:.0f}",

@@ -15,6 +15,7 @@ from evals.runner import LINES_ASKED
 from evals.tasks import TASKS, TaskOptions
 from evals.tasks.cogeval import DEVELOPMENT
 from evals.terminal import complain, say
+from evals.updates import STORIES
 
 if TYPE_CHECKING:
     from evals.results import Results
@@ -196,6 +197,16 @@ def _asking(asked: argparse.Namespace) -> int:
     return 0
 
 
+def _updates(asked: argparse.Namespace) -> int:
+    from evals.updates import as_table, measure, read_stories
+    from everyword import Memory
+
+    stories = read_stories(asked.data, held_back=asked.held_back)
+    shown = asked.show and not asked.held_back
+    say(as_table(measure(stories, opened=lambda: Memory.open(":memory:"), show=say if shown else None)))
+    return 0
+
+
 def _all(asked: argparse.Namespace) -> int:
     from evals.everything import PEER_MINUTES, run_everything
 
@@ -302,6 +313,12 @@ def _parser() -> argparse.ArgumentParser:
     asking.add_argument("--data", type=Path, nargs="+", required=True, help="conversations, one a line (JSONL)")
     asking.add_argument("--split", choices=["train", "choose", "held"], help="only the conversations kept for this")
     asking.add_argument("--limit", type=_positive, help="take this many conversations")
+
+    updates = commands.add_parser("updates", help="tell stories in which something changes, and ask what holds now")
+    updates.set_defaults(do=_updates)
+    updates.add_argument("--data", type=Path, default=STORIES, help="stories, one a line (JSONL); default: our own")
+    updates.add_argument("--held-back", action="store_true", help="the half that is kept for scoring")
+    updates.add_argument("--show", action="store_true", help="print each answer, of the half to develop with")
 
     everything = commands.add_parser("all", help="what `make eval` does: every task on the chosen systems")
     everything.set_defaults(do=_all)

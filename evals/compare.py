@@ -29,6 +29,7 @@ RETRIEVAL = (
 PLANTED = ("event.frac@10", "event.mrr", "recall@300", "exact@300", "coverage@300", "recall@1200", "exact@1200")
 BY_CATEGORY = ("event.frac@10", "gold@1200")
 PAIRED = "event.frac@10"
+_BY_BUDGET = ("gold", "recall")  # what contexts of several budgets are compared by
 _OF_FEW = ("newest_first", "state_first")  # measured on some questions only: their number stands beside the name
 _NONE = "–"
 
@@ -53,6 +54,7 @@ def grids(runs: Sequence[Results], by_category: Sequence[str] = BY_CATEGORY) -> 
         summaries = [summarise(one) for one in same]
         laid_out.append(_quality(f"{task} (data {data_hash[:12]})", same, summaries))
         laid_out += [_categories(task, metric, summaries) for metric in by_category if _any_has(summaries, metric)]
+        laid_out += [_budgets(task, metric, summaries) for metric in _BY_BUDGET if _of_budgets(metric, summaries)]
         laid_out.append(_costs(task, summaries))
     return laid_out
 
@@ -112,6 +114,28 @@ def _categories(task: str, metric: str, summaries: Sequence[Summary]) -> Grid:
         columns=["system", *(f"{name} ({counts[name]})" for name in names)],
         rows=[[summary.title, *(shown(summary.get(metric, name)) for name in names)] for summary in ran],
     )
+
+
+def _budgets(task: str, metric: str, summaries: Sequence[Summary]) -> Grid:
+    """Show what a context is worth at each token budget, for all questions and for each group of them."""
+    ran = [summary for summary in summaries if summary.stopped is None]
+    budgets = _of_budgets(metric, ran)
+    return Grid(
+        title=f"{task}: {metric} by token budget",
+        columns=["system", "questions", *(f"{budget:,}" for budget in budgets)],
+        rows=[
+            [summary.title, name, *(shown(summary.get(f"{metric}@{budget}", name)) for budget in budgets)]
+            for summary in ran
+            for name in summary.groups
+            if summary.get(f"{metric}@{budgets[0]}", name) is not None
+        ],
+    )
+
+
+def _of_budgets(metric: str, summaries: Sequence[Summary]) -> list[int]:
+    """List the token budgets at which a metric was measured, if there are several."""
+    found = sorted({int(budget) for one in summaries for budget in one.tokens if one.get(f"{metric}@{budget}")})
+    return found if len(found) > 1 else []
 
 
 def _costs(task: str, summaries: Sequence[Summary]) -> Grid:

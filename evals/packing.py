@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from evals.values import Found, Line
 from evals.wording import document
 
-BUDGETS = (300, 600, 1200, 2000)  # tokens, as the product's default tokenizer counts them
+BUDGETS = (300, 600, 1200, 2000, 4000)  # tokens, as the product's default tokenizer counts them
 
 
 def pack(

@@ -13,11 +13,12 @@ _FENCED = re.compile(
 
 
 def inside(text: str) -> str:
-    """Give what stands inside the one fence of a text; nothing may stand around it. An empty text has none."""
+    """Give what stands inside the one fence of a text; only a confidence may stand before it; "" for an empty text."""
     if not text:
         return ""
     before, body, after = around(text)
-    assert (before, after) == ("", "")
+    assert before in ("", "Confidence: likely.\n\n", "Confidence: unsure.\n\n")
+    assert after == ""
     return body
 
 

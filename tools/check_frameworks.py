@@ -60,16 +60,19 @@ FRAMEWORKS = (
     Framework(extra="autogen", module="autogen_memory", needs=("autogen-agentchat>=0.7",)),
     Framework(extra="agent-framework", module="agent_framework_providers"),
 )
+# The MCP server with version 1.x of the protocol's package; all other tests have 2.x.
+OLDER = (Framework(extra="mcp", module="reference_memory", needs=("mcp<2",)),)
 
 
 def main(names: list[str]) -> int:
     """Check the frameworks of these names, or all; return how many failed."""
-    unknown = set(names) - {framework.extra for framework in FRAMEWORKS}
+    known = (*FRAMEWORKS, *OLDER)
+    unknown = set(names) - {framework.extra for framework in known}
     if unknown:
-        print(f"Unknown: {', '.join(sorted(unknown))}. Known: {', '.join(one.extra for one in FRAMEWORKS)}.")
+        print(f"Unknown: {', '.join(sorted(unknown))}. Known: {', '.join(one.extra for one in known)}.")
         return 2
     failed: list[str] = []
-    for framework in FRAMEWORKS:
+    for framework in known:
         if names and framework.extra not in names:
             continue
         print(f"== {framework.extra}", flush=True)

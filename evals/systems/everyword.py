@@ -23,7 +23,7 @@ from everyword import Memory
 
 _BATCH = 256  # lines a transaction
 # What an ingest does not depend on: a store that was written once serves every trial that changes only how it is read.
-_READERS = ("recall", "api", "cli", "serve", "hooks", "adapters", "operations")
+_READERS = ("retrieval", "api", "interfaces", "memory.py", "aio.py", "client.py")
 _KEPT = 3  # versions of the writing code whose stores are kept
 
 

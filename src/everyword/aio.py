@@ -116,6 +116,7 @@ class AsyncAdmin:
     export = _in_thread(Admin.export)
     spaces = _in_thread(Admin.spaces)
     records = _in_thread(Admin.records)
+    receipts = _in_thread(Admin.receipts)
     jobs = _in_thread(Admin.jobs)
     job_counts = _in_thread(Admin.job_counts)
     next_job_due = _in_thread(Admin.next_job_due)

@@ -160,6 +160,7 @@ class RemoteAdmin:
     rebuild = _remote(Admin.rebuild)
     settle = _remote(Admin.settle)
     records = _remote(Admin.records)
+    receipts = _remote(Admin.receipts)
     jobs = _remote(Admin.jobs)
     activity = _remote(Admin.activity)
     glance = _remote(Admin.glance)

@@ -44,7 +44,7 @@ from everyword.models.tokenizers import TokenizerSpec
 from everyword.retrieval.config import HYBRID, SearchConfig
 from everyword.settings import AUTO, DEFAULT_PROFILE, Settings
 from everyword.storage.opening import open_store
-from everyword.storage.protocol import CONCEPTS, FACTS, SESSIONS, Cursor, Reader, Seqs, Workplace
+from everyword.storage.protocol import CONCEPTS, FACTS, STATEMENTS, Cursor, Reader, Seqs, Workplace
 from everyword.types.events import (
     DEFAULT_SPACE,
     Answer,
@@ -79,7 +79,7 @@ if TYPE_CHECKING:
 Given = Event | Mapping[str, Json]
 
 # Tokens: 50 for who, 120 for what matters now, 30 for the fence; little enough for every session of every agent.
-WAKE_UP_TOKENS = 200
+WAKE_UP_TOKENS = 170
 _MOST = 1 << 62
 _MOST_NEWS = 1_000  # of each kind in one feed
 _PAGE = 500  # events read at a time by events(): no lock is held while the caller thinks
@@ -172,10 +172,10 @@ class Memory:
             )
             # A wrong setting is told at once, not at the first question.
             _ = engine.llm, engine.reranker
-            if chosen.profile != DEFAULT_PROFILE:
-                from everyword.knowledge.legacy.fold.themes import load_profile
+            if chosen.chosen_profile != DEFAULT_PROFILE:
+                from everyword.knowledge.concept_profiles import load_profile
 
-                load_profile(chosen.profile)
+                load_profile(chosen.chosen_profile)
             scope = Scope(engine, checked_name("space", space, chosen))
             deriver = None
             if chosen.background and not store.read_only and not isinstance(store, Workplace):
@@ -374,25 +374,24 @@ class Memory:
         *,
         hits: Sequence[Hit] | None = None,
         style: str = "plain",
-        lead: str = "events",
         now: Time | None = None,
         **conditions: Unpack[Conditions],
     ) -> Context:
         """Write the lines that answer a question, each with a citation mark, within a token budget.
 
+        It says first whether an answer is likely here, and what holds now where that bears on the question. Lines that
+        hold no more name the line that replaced them. If nothing fits, the text only says so.
+
         hits: what `recall` gave for the question, to be packed instead of searching again. style: "reasoning" puts an
-        instruction before the lines that fits the kind of question, for an LLM that answers from them. lead:
-        "statements" begins with the statements that hold now and fit the question, each with its date and citation.
+        instruction before the lines that fits the kind of question, for an LLM that answers from them.
         """
         from everyword.api.answers import TOKENS_A_LINE, pack_hits
         from everyword.api.questions import MOST_HITS, search_hits
-        from everyword.retrieval.context import LEADS, STYLES
+        from everyword.retrieval.context import STYLES
 
         which, question = self.scope.filter(**conditions), checked_question(query)
         if style not in STYLES:
             raise InvalidInput(f"style={style!r} is not known.", fix=f"Choose {' or '.join(STYLES)}.")
-        if lead not in LEADS:
-            raise InvalidInput(f"lead={lead!r} is not known.", fix=f"Choose {' or '.join(LEADS)}.")
         most = min(MOST_HITS, max(10, checked_count("budget", budget, 1_000_000) // TOKENS_A_LINE))
         moment = self.scope.moment(now)
         if hits is None:
@@ -401,7 +400,7 @@ class Memory:
             raise InvalidInput("hits is what recall() gave: a list of hits.")
         elif which != self.scope.filter():
             raise InvalidInput("Give either hits or conditions on what to search, not both.")
-        return pack_hits(self.scope, question, hits[:most], budget, which, moment, style=style, lead=lead)
+        return pack_hits(self.scope, question, hits, budget, which, moment, style=style, most=most)
 
     @public_in_steps
     @spelled_out
@@ -436,9 +435,9 @@ class Memory:
     ) -> WakeUp:
         """Write what an agent should know before the first word, within a token budget, each line cited.
 
-        L0, who it is; L1, what was decided, is to be done, is preferred, and where the last session stood; with a
-        `topic`, L2, what is known about it. L3 is recall(). wing: the project at hand (default: that of the last
-        event). Each line says in `reasons` why it was chosen; while nothing happens, the choice stays the same.
+        L0, who it is; L1, what holds now (instructions, people, preferences, decisions) and what is due; L2, with a
+        `topic`, what is known about it. L3 is recall(). wing: the project at hand (default: that of the last event).
+        Each line says in `reasons` why it was chosen; while nothing happens, the choice stays the same.
         """
         from everyword.api.wake_up import write_wake_up
 
@@ -530,7 +529,7 @@ class Memory:
 
         which = self.scope.filter(wing=wing, speaker=speaker, since=since, until=until, as_of=as_of)
         most = None if limit is None else checked_count("limit", limit, 1 << 62)
-        with self.scope.reader(FACTS, SESSIONS) as reader:
+        with self.scope.reader(STATEMENTS, FACTS) as reader:
             return with_summaries(reader, reader.sessions(which, limit=most), which)
 
     @public
@@ -542,15 +541,17 @@ class Memory:
         status: str = Status.CURRENT,
         tag: str | None = None,
         as_of: Time | None = None,
+        newest_first: bool = False,
         limit: int | None = None,
     ) -> list[Statement]:
         """List typed statements, each with the words that it rests on, in the order in which they were learned.
 
         status: "current", "superseded", "retracted" or "any". as_of: what was known then, as it was known then.
+        newest_first: the last learned first.
         """
         which = statement_filter(self.scope, kind=kind, about=about, status=status, tag=tag, as_of=as_of)
         most = _MOST if limit is None else checked_count("limit", limit, _MOST)
-        return list(statement_pages(self.scope, which, most))
+        return list(statement_pages(self.scope, which, most, newest_first=newest_first))
 
     @public
     def statement(self, id: str) -> Statement:

@@ -23,7 +23,7 @@ _MINIMUMS = {
 }
 _SWITCHES = ("background", "embed_on_write", "extract", "fold", "llm_extract", "llm_fold", "read_only")
 _STRINGS: dict[str, tuple[type, ...]] = {
-    "profile": (str,),
+    "profile": (str, type(None)),
     "secret_patterns": (str, os.PathLike, type(None)),
     "fence_key": (str, type(None)),
 }
@@ -48,7 +48,7 @@ class Settings:
     # Whether a thread encodes and derives after writes. False: what is derived is brought up to date when it is read. A
     # database server has workers for this: everyword worker.
     background: bool = True
-    # False: only settle() derives statements, facts, session summaries and intents.
+    # False: only settle() derives statements, facts and what rests on them.
     extract: bool = True
     # The model that reads events into statements and names: "none", or a folder with reader.onnx and reader.json. None:
     # EVERYWORD_READER, or the installed one.
@@ -56,8 +56,8 @@ class Settings:
     # False: only settle() derives concepts.
     fold: bool = True
     # How concepts are found and named: "general", "personal", "software" ..., or a TOML file. A graph keeps its profile
-    # until rebuild().
-    profile: str = DEFAULT_PROFILE
+    # until rebuild(). None: EVERYWORD_PROFILE, or "general".
+    profile: str | None = None
     # Whether settle() lets an LLM, if there is one, read events for what the reader misses. False queues no jobs.
     llm_extract: bool = True
     # Whether settle() lets an LLM, if there is one, summarise sessions and word and link concepts. False queues no jobs
@@ -82,6 +82,11 @@ class Settings:
     # Connections of this process to a database server, and so its number of concurrent questions and writes.
     pool_size: int = 16
     read_only: bool = False
+
+    @property
+    def chosen_profile(self) -> str:
+        """Give the profile that is set here or in the environment."""
+        return self.profile or os.environ.get("EVERYWORD_PROFILE") or DEFAULT_PROFILE
 
     def __post_init__(self) -> None:
         if self.durability not in ("full", "normal"):

@@ -1,4 +1,4 @@
-"""The temporal graph as a store keeps it: names, mentions, claims, facts, summaries, edits."""
+"""The temporal graph as a store keeps it: names, mentions, claims, facts, edits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from conformance.making import NOW, SPACE, START, draft, put
 from everyword.errors import StoreError
 from everyword.knowledge.timeline import timeline
 from everyword.storage.fact_rows import fact_line
-from everyword.storage.protocol import SPEAKS, FactFilter, FactKey, MentionRow, NameRow, Store, SummaryRow
+from everyword.storage.protocol import SPEAKS, FactFilter, FactKey, MentionRow, NameRow, Store
 from everyword.types.events import Event, Span
 from everyword.types.graph import FactDraft, KnownName, entity_id
 from everyword.types.times import from_micros
@@ -142,15 +142,6 @@ class GraphConformance:
             writer.put_facts([(replace(fact, conflicts=True), fact_line(fact, ()), ()) for fact in both])
         with store.reader(SPACE) as reader:
             assert len(reader.facts(FactFilter(conflicts=True), limit=9)) == 2
-
-    def test_summaries_count_what_came_since(self, store: Store) -> None:
-        put(store, [draft("a", session="s", at=START)])
-        with store.writer(SPACE) as writer:
-            writer.put_summary(SummaryRow("s", 1, 0, "{}"))
-            assert writer.count_pending({"s": 2, "t": 1}) == [("s", 1, 2, "{}"), ("t", 0, 1, "")]
-            writer.drop_summaries(["t"])
-        with store.reader(SPACE) as reader:
-            assert reader.summaries() == reader.summaries(["s"]) == [("s", 1, 2, "{}")]
 
     def test_edits_are_undone_once_and_go_with_their_names(self, store: Store) -> None:
         known(store)

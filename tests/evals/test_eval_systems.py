@@ -44,7 +44,7 @@ def test_recipes_and_stages_by_name() -> None:
 
 def test_every_field_of_a_recipe_has_its_ablation_or_a_reason_why_not() -> None:
     whole, names = variant_of("everyword").recipe, ablations()
-    assert {"everyword:-late", "everyword:-statements", "everyword:-links", "everyword:-newest"} <= set(names)
+    assert {"everyword:-late", "everyword:-statements", "everyword:-newest"} <= set(names)
     for name in names:
         less = variant_of(name).recipe
         assert less != whole

@@ -29,10 +29,10 @@ class Served(NamedTuple):
 
 
 @contextmanager
-def serving(path: Path, *, port: int = 0) -> Iterator[Served]:
-    """Run `everyword serve`."""
+def serving(path: Path, *options: str, port: int = 0) -> Iterator[Served]:
+    """Run `everyword serve` with these options."""
     command = [sys.executable, "-m", "everyword", "serve", "--memory", str(path)]
-    command += ["--port", str(port), "--embedder", "hashing"]
+    command += ["--port", str(port), "--embedder", "hashing", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         assert process.stdout is not None
         told = ""

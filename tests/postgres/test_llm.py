@@ -13,10 +13,10 @@ from llm_memory import MONDAY, MovedClock, remembering
 from llm_server import Asked, chat, serving
 
 TALK = (
-    "I slept badly, five hours of sleep.",
-    "Took a nap on the sofa, some sleep after lunch.",
-    "Insomnia again, no sleep until four.",
-    "Slept through the night at last, ten hours of sleep. Porto since March!",
+    "The boiler broke down again.",
+    "The boiler lost pressure this morning.",
+    "There is no hot water, the boiler failed for the third time.",
+    "The boiler stopped working in the night. Porto since March!",
 )
 EXTRACTED = {
     "quote": "Porto since March",
@@ -35,14 +35,14 @@ def _answer(asked: Asked):
     shown = json.loads(asked.prompt)
     answer: dict[str, Any] = {"statements": [], "facts": []}
     if "turns" in shown:
-        answer = {"sentences": [{"text": "Ana slept badly, five hours of sleep.", "turns": [1]}]}
+        answer = {"sentences": [{"text": "The boiler broke down again.", "turns": [1]}]}
     elif "concepts" in shown:
-        event = next(one for one in shown["events"] if "slept badly" in one["text"])
+        event = next(one for one in shown["events"] if "broke down" in one["text"])
         words = {
             "concept": event["concepts"][0],
-            "label": "slept badly",
-            "description": "Ana slept badly, five hours of sleep",
-            "quotes": [{"event": event["number"], "quote": "I slept badly"}],
+            "label": "boiler repairs",
+            "description": "The boiler broke down again",
+            "quotes": [{"event": event["number"], "quote": "The boiler broke down"}],
         }
         answer = {"words": [words], **{part: [] for part in ("removes", "merges", "concepts", "members", "links")}}
     elif "Porto" in shown["turn"]["text"]:
@@ -62,7 +62,7 @@ def _told(memory: Memory) -> Any:
 def test_it_is_kept_rebuilt_and_forgotten(where: str, location: str, tmp_path: Any) -> None:
     clock = MovedClock()
     place = location if where == "server" else tmp_path / "m.db"
-    with serving(_answer) as server, remembering(server, clock, place, embedder="hashing") as memory:
+    with serving(_answer) as server, remembering(server, clock, place, embedder=None) as memory:
         ids = [
             memory.add(text, speaker="Ana", session="s", at=MONDAY - timedelta(days=9 - day)).id
             for day, text in enumerate(TALK)
@@ -72,12 +72,12 @@ def test_it_is_kept_rebuilt_and_forgotten(where: str, location: str, tmp_path: A
         facts, sessions, concepts = before = _told(memory)
         assert [name for name, _ in facts] == ["Porto"]
         assert [one.event_ids for one in sessions[0][1]] == [(ids[0],)]
-        assert ("slept badly", "llm/plan.v2 served-model") in [one[1:3] for one in concepts]
+        assert ("boiler repairs", "llm/plan.v3 served-model") in [one[1:3] for one in concepts]
         assert memory.admin.jobs() == []
         memory.admin.rebuild()
         assert _told(memory) == before
         memory.forget(ids=[ids[0]])
         _, sessions, concepts = _told(memory)
         assert sessions[0][1] == ()
-        assert "slept badly" not in [one[1] for one in concepts]
+        assert "boiler repairs" not in [one[1] for one in concepts]
         assert memory.admin.verify().ok

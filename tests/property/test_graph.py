@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
@@ -93,6 +92,7 @@ _moderately = settings(
 
 def _told(memory: Memory) -> dict[str, Any]:
     """Tell all that a memory derived, without the numbers of its rows."""
+    sessions = memory.sessions()
     with memory.scope.engine.store.reader("default") as reader:
         seqs = [seq for seq, _ in reader.log(limit=10_000)]
         places = {seq: place for place, seq in enumerate(seqs)}
@@ -101,7 +101,7 @@ def _told(memory: Memory) -> dict[str, Any]:
             "mentions": [row._replace(seq=places[row.seq]) for row in reader.mentions(seqs=seqs)],
             "claims": sorted(((places[row.seq], row.draft) for row in reader.claims_of()), key=lambda row: str(row)),
             "facts": reader.facts(FactFilter(), limit=10_000),
-            "summaries": [(row.session, json.loads(row.body)) for row in reader.summaries()],
+            "sessions": sessions,
         }
 
 

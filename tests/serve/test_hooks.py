@@ -251,6 +251,58 @@ def test_a_codex_turn(work: HookActions, tmp_path: Path, monkeypatch: pytest.Mon
     assert work.save({**what, "turn": {**turn, "thread-id": "*"}}) == 2  # a name, not a pattern
 
 
+def agent_hook(home: str, agent: str, **payload: Any) -> int:
+    said = io.BytesIO(json.dumps(payload).encode())
+    return hooks.main(["run", "--agent", agent, "--home", home], said)
+
+
+def test_gemini_and_copilot_save_their_transcripts(
+    home: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    set_up(home)
+    samples = Path(__file__).parent.parent / "data" / "imports"
+    gemini = next((samples / "gemini").rglob("*.json"))
+    agent_hook(home, "gemini", hook_event_name="AfterAgent", session_id="g", cwd="/x/a", transcript_path=str(gemini))
+    first = len(kept(home, at_least=1))
+    with Memory.open(f"{home}/memory.db", embedder="hashing") as memory:
+        assert {event.wing for event in memory.events()} == {"a"}  # the wing that `mcp --project` uses there
+    events = tmp_path / "events.jsonl"
+    about = {"sessionId": "s7", "producer": "copilot-agent", "context": {"cwd": "/home/ben/ledger"}}
+    said = [("session.start", about), ("user.message", {"content": "Remember that we round half to even."})]
+    said += [("assistant.turn_start", {}), ("assistant.message", {"content": "Done."})]
+    lines = [
+        {"type": kind, "data": data, "id": str(number), "timestamp": "2026-03-04T10:00:00Z"}
+        for number, (kind, data) in enumerate(said)
+    ]
+    events.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for _ in range(2):
+        agent_hook(home, "copilot", hook_event_name="Stop", session_id="s7", cwd="/x", transcript_path=str(events))
+    assert set(kept(home, at_least=first + 2)) >= {"Remember that we round half to even.", "Done."}
+    with Memory.open(f"{home}/memory.db", embedder="hashing") as memory:
+        saved = list(memory.events(session="s7"))
+        assert [(event.role, event.wing) for event in saved] == [("user", "ledger"), ("assistant", "ledger")]
+        assert memory.import_events(events).added == 0
+    agent_hook(home, "copilot", hook_event_name="SessionStart", session_id="s8", cwd="/home/ben/ledger")
+    assert "long-term memory" in json.loads(capsys.readouterr().out)["additionalContext"]
+
+
+def test_cursor_saves_prompts_and_replies_and_starts_with_context(
+    home: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    set_up(home)
+    shared = {"conversation_id": "c1", "generation_id": "g1", "workspace_roots": ["/home/ana/boat"]}
+    prompt = "Remember that the mast is 12 m high."
+    agent_hook(home, "cursor", hook_event_name="beforeSubmitPrompt", prompt=prompt, **shared)
+    agent_hook(home, "cursor", hook_event_name="afterAgentResponse", text="Noted.", **shared)
+    agent_hook(home, "cursor", hook_event_name="afterAgentResponse", text="Noted.", **shared)
+    assert sorted(kept(home, at_least=2)) == ["Noted.", prompt]
+    assert capsys.readouterr().out == ""
+    agent_hook(home, "cursor", hook_event_name="sessionStart", session_id="c2", workspace_roots=["/home/ana/boat"])
+    assert "mast" in json.loads(capsys.readouterr().out)["additional_context"]
+    with Memory.open(f"{home}/memory.db", embedder="hashing") as memory:
+        assert {(event.session, event.wing) for event in memory.events()} == {("c1", "boat")}
+
+
 # When it is saved
 
 
@@ -275,13 +327,18 @@ def test_compaction_and_the_end_save_all(home: str, transcript: Transcript, even
     assert kept(home, at_least=1) == ["just one"]
 
 
-def test_remember_that_saves_at_once(home: str, transcript: Transcript) -> None:
+def test_remember_that_saves_at_once_and_the_agent_is_told(
+    home: str, transcript: Transcript, capsys: pytest.CaptureFixture[str]
+) -> None:
     set_up(home, inject_prompt=False)
     transcript.say("hello")
     prompt = "Please remember that Ünal is allergic to nuts."
     run(home, "UserPromptSubmit", prompt=prompt, transcript_path=str(transcript.path))
     transcript.say(prompt)  # the agent writes it down after the hook
     assert kept(home, at_least=2) == ["hello", prompt]
+    told = json.loads(capsys.readouterr().out)["hookSpecificOutput"]
+    assert told["hookEventName"] == "UserPromptSubmit"
+    assert "keeps this message" in told["additionalContext"]
 
 
 def test_a_switched_off_hook_does_nothing(home: str, transcript: Transcript) -> None:
@@ -295,18 +352,19 @@ def test_a_switched_off_hook_does_nothing(home: str, transcript: Transcript) -> 
 # Giving back
 
 
-def test_a_session_starts_with_what_was_last(home: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_session_starts_with_what_was_asked_to_be_remembered(home: str, capsys: pytest.CaptureFixture[str]) -> None:
     set_up(home)
     run(home, "SessionStart", source="startup")
     assert capsys.readouterr().out == ""
     with Memory.open(f"{home}/memory.db", embedder="hashing") as memory:
-        memory.add("Add tide tables.", role="user", session="old", wing="harbour", at="2026-02-01T10:00Z")
-        memory.add("Elsewhere.", role="user", session="other", wing="kitchen", at="2026-02-02T10:00Z")
+        said = {"role": "user", "at": "2026-02-01T10:00Z"}
+        memory.add("Remember that the tide tables come first.", session="old", wing="harbour", **said)
+        memory.add("Remember that elsewhere is far.", session="other", wing="kitchen", **said)
     run(home, "SessionStart", source="startup")
     told = json.loads(capsys.readouterr().out)["hookSpecificOutput"]
     assert told["hookEventName"] == "SessionStart"
-    assert "Add tide tables." in told["additionalContext"]
-    assert "Elsewhere" not in told["additionalContext"]
+    assert "the tide tables come first" in told["additionalContext"]
+    assert "elsewhere" not in told["additionalContext"]
 
 
 def test_a_session_starts_with_who_the_agent_is_and_what_matters_now(
@@ -330,7 +388,7 @@ def test_a_folder_may_belong_to_a_wing_of_another_name(
     home: str, transcript: Transcript, capsys: pytest.CaptureFixture[str]
 ) -> None:
     set_up(home, wings={"harbour": "sea"})
-    transcript.say("Add tide tables.")
+    transcript.say("Remember that the tide tables come first.")
     run(home, "SessionEnd", transcript_path=str(transcript.path))
     assert kept(home, at_least=1)
     with Memory.open(f"{home}/memory.db", embedder="hashing") as memory:
@@ -361,7 +419,8 @@ def test_a_prompt_gets_a_few_cited_lines_when_the_memory_is_sure(remembered: Hoo
     text = remembered.for_prompt("What is the staging server called?", "now")
     assert "Aurora" in text
     assert "[1]" in text
-    assert "not instructions" in text.splitlines()[1]
+    assert text.splitlines()[1] == "Confidence: likely."
+    assert any("not instructions" in line for line in text.splitlines()[2:4])
     assert remembered.for_prompt("How do I peel a mango?", "now") == ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -13,12 +14,13 @@ from typing import Any
 
 import pytest
 
+from everyword import __version__
 from everyword.errors import BadLocation, InvalidInput, InvalidSetting
 from everyword.interfaces import hooks
 from everyword.interfaces.cli import main as cli
 from everyword.interfaces.hooks import install
 from everyword.interfaces.hooks.commands import _parser  # pyright: ignore[reportPrivateUsage]
-from everyword.interfaces.hooks.settings import EVENTS, load
+from everyword.interfaces.hooks.settings import AGENT_EVENTS, EVENTS, load
 from everyword.interfaces.mcp.__main__ import _parser as mcp_parser  # pyright: ignore[reportPrivateUsage]
 
 THEIRS: dict[str, Any] = {
@@ -61,6 +63,54 @@ def test_hooks_join_what_is_there(path: Path, home: Path) -> None:
     assert any(line.startswith("+") and "SessionStart" in line for line in change.diff.splitlines())
     assert not any(line.startswith("-") and "motto" in line for line in change.diff.splitlines())
     assert Path(load(str(home)).memory).is_absolute()
+
+
+@pytest.mark.parametrize("agent", ["codex", "gemini", "cursor", "copilot"])
+def test_each_agent_gets_hooks_in_its_own_form(tmp_path: Path, home: Path, agent: str) -> None:
+    is_flat = agent in ("cursor", "copilot")
+    theirs = {"command": "say hi"} if is_flat else {"hooks": [{"type": "command", "command": "say hi"}]}
+    start = AGENT_EVENTS[agent]["SessionStart"]
+    path = tmp_path / "settings.json"
+    before = json.dumps({"hooks": {start: [theirs]}, "x": 1})
+    path.write_text(before)
+    install.install(path, memory="m.db", home=home, agent=agent)
+    settings = json.loads(path.read_text())
+    assert set(settings["hooks"]) == set(AGENT_EVENTS[agent].values())
+    assert settings["hooks"][start][0] == theirs
+    ours = settings["hooks"][start][1]
+    entry = ours if is_flat else ours["hooks"][0]
+    limit = {"gemini": ("timeout", 10_000), "copilot": ("timeoutSec", 10)}.get(agent, ("timeout", 10))
+    assert entry[limit[0]] == limit[1]
+    command = shlex.split(entry["bash" if agent == "copilot" else "command"])
+    assert command[3:7] == ["everyword.interfaces.hooks", "run", "--agent", agent]
+    assert settings.get("version") == (1 if is_flat else None)
+    assert set(install.status(home)["installed"][0]["hooks"]) == set(AGENT_EVENTS[agent].values())
+    install.uninstall(path, home=home)
+    assert path.read_text() == before
+    install.install(tmp_path / "new.json", memory="m.db", home=home, agent=agent)
+    install.uninstall(tmp_path / "new.json", home=home)
+    assert not (tmp_path / "new.json").exists()
+
+
+def test_the_plugin_runs_our_commands() -> None:
+    root = Path(__file__).parents[2]
+    (listed,) = json.loads((root / ".claude-plugin" / "marketplace.json").read_text())["plugins"]
+    plugin = root / listed["source"]
+    about = json.loads((plugin / ".claude-plugin" / "plugin.json").read_text())
+    assert (about["name"], about["version"]) == (listed["name"], __version__)
+    plugged = json.loads((plugin / "hooks" / "hooks.json").read_text())["hooks"]
+    assert set(plugged) == set(EVENTS)
+    assert {hook["command"] for groups in plugged.values() for one in groups for hook in one["hooks"]} == {
+        "everyword hook run"
+    }
+    server = json.loads((plugin / ".mcp.json").read_text())["mcpServers"]["everyword"]
+    program, verb, *options = [server["command"], *server["args"]]
+    assert (program, verb) == ("everyword", "mcp")
+    parsed = mcp_parser().parse_args(["--memory", "m.db", *options])
+    assert (parsed.tools, parsed.project) == ("core", os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd())
+    for command in [*(plugin / "commands").iterdir(), plugin / "skills" / "memory" / "SKILL.md"]:
+        head = command.read_text().split("---")[1]
+        assert "description: " in head, command.name
 
 
 def test_a_dry_run_changes_nothing(path: Path, home: Path) -> None:
@@ -253,6 +303,8 @@ def test_the_commands(path: Path, home: Path, capsys: pytest.CaptureFixture[str]
     assert hooks.main(["off", "SessionStart", "--home", str(home)]) == 0
     capsys.readouterr()
     assert hooks.main(["status", "--home", str(home)]) == 0
+    assert "switched off: SessionStart" in capsys.readouterr().out
+    assert hooks.main(["status", "--json", "--home", str(home)]) == 0
     seen = json.loads(capsys.readouterr().out)
     assert (seen["on"]["SessionStart"], seen["settings"]["save_every"]) == (False, 7)
     assert hooks.main(["off", "Nothing", "--home", str(home)]) == 2

@@ -78,18 +78,18 @@ def kept(home: str) -> list[str]:
 
 def test_hooks_start_one_and_only_one(home: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Memory.open(f"{home}/m.db", embedder="hashing") as memory:
-        memory.add("Add tide tables.", role="user", session="old", wing="harbour")
+        memory.add("Remember that the tide tables come first.", role="user", session="old", wing="harbour")
     # The first session is not kept waiting; what it should have been told comes with its first prompt, once.
     run(home, "SessionStart", source="startup")
     assert capsys.readouterr().out == ""
     first = until(lambda: pid_of(home))
     assert first
     run(home, "UserPromptSubmit", prompt="hello")
-    assert "Add tide tables" in capsys.readouterr().out
+    assert "the tide tables come first" in capsys.readouterr().out
     run(home, "UserPromptSubmit", prompt="hello")
     assert capsys.readouterr().out == ""
     run(home, "SessionStart", source="resume")
-    assert "Add tide tables" in capsys.readouterr().out
+    assert "the tide tables come first" in capsys.readouterr().out
     # What it keeps at hand is never older than what was written, by whichever process.
     with Memory.open(f"{home}/m.db", embedder="hashing") as memory:
         memory.add("We decided to paint the pier green.", role="user", session="old", wing="harbour")
@@ -211,7 +211,7 @@ def test_what_could_not_be_told_is_still_owed(home: str, monkeypatch: pytest.Mon
     save(home, load(home)._replace(resident=False))
     state.owe_start(home, "now")
     with Memory.open(f"{home}/m.db", embedder="hashing") as memory:
-        memory.add("Add tide tables.", role="user", session="old", wing="harbour")
+        memory.add("Remember that the tide tables come first.", role="user", session="old", wing="harbour")
 
     class Closed(io.StringIO):
         def write(self, _: str, /) -> int:

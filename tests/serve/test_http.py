@@ -328,9 +328,66 @@ def test_requests_are_traced_by_those_who_ask_for_it(tmp_path: Path) -> None:
     parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     with Memory.open(tmp_path / "m.db", embedder="hashing") as memory, serving(memory, tracing=True) as address:
         httpx.get(f"{address}/v1/sessions", headers={"traceparent": parent})
-    [span] = exported.get_finished_spans()
-    assert span.name == "GET /v1/sessions"
+    spans = {span.name: span for span in exported.get_finished_spans()}
+    span = spans["GET /v1/sessions"]
+    inner = spans["everyword.sessions"].parent  # the library's own
+    assert inner is not None
+    assert inner.span_id == span.context.span_id
     assert span.attributes is not None
     assert span.attributes["everyword.operation"] == "sessions"
     assert span.attributes["http.response.status_code"] == 200
     assert f"{span.context.trace_id:032x}" == parent.split("-")[1]
+
+
+# What the page needs
+
+
+def test_the_audit_log_is_off_by_default_bounded_and_only_for_admins(tmp_path: Path, web: httpx.Client) -> None:
+    assert web.get("/v1/audit").json() == {"on": False, "most": 0, "asked": []}
+    with Memory.open(tmp_path / "audited.db", embedder="hashing") as memory:
+        event = memory.add("I live in Lisbon.", speaker="Ana")
+        reader, admin = (
+            memory.admin.create_key(name, permission=name, spaces=["default"]).secret for name in ("read", "admin")
+        )
+        with serving(memory, audit=2) as address, httpx.Client(base_url=address, timeout=30) as client:
+            ask = {"authorization": f"Bearer {reader}"}
+            for question in ("one?", "two?", "Where does Ana live?"):
+                client.get("/v1/recall", params={"query": question}, headers=ask).raise_for_status()
+            client.get("/v1/context", params={"query": "page?"}, headers={**ask, "x-everyword-page": "1"})
+            client.get("/v1/events", headers=ask)  # hands out nothing by a question
+            assert problem(client.get("/v1/audit", headers=ask)) == (403, "NotAllowed")
+            see = {"authorization": f"Bearer {admin}"}
+            asked = client.get("/v1/audit", headers=see).json()["asked"]
+            assert [(one["question"], one["who"], one["quotes"]) for one in asked] == [
+                ("Where does Ana live?", "read", 1),
+                ("two?", "read", 1),
+            ]
+            body = json.dumps({"ids": [event.id]})
+            client.post("/v1/forget", content=body, headers={**JSON, **see}).raise_for_status()
+            assert client.get("/v1/audit", headers=see).json()["asked"] == []  # a question may name what was forgotten
+            receipts = client.get("/v1/receipts", headers=see).json()["receipts"]
+            assert [one["removed"]["events"] for one in receipts] == [1]
+            assert "Lisbon" not in json.dumps(receipts)
+
+
+def test_a_preview_of_an_import_stores_nothing(web: httpx.Client, memory: Memory) -> None:
+    lines = [{"text": f"Line {number}.", "speaker": "Bo", "at": f"2026-05-01T10:0{number}:00Z"} for number in range(8)]
+    content = "\n".join(map(json.dumps, lines)).encode()
+    found = web.post("/v1/import", content=content, params={"name": "talk.jsonl", "preview": "true"}).json()
+    assert (found["read"], found["added"]) == (8, 8)
+    assert [event["text"] for event in found["sample"]] == [f"Line {number}." for number in range(5)]
+    assert not list(memory.events(speaker="Bo"))
+
+
+def test_statements_are_listed_from_either_end(web: httpx.Client, memory: Memory) -> None:
+    oldest = [one.id for one in memory.statements()]
+    assert [one.id for one in memory.statements(newest_first=True)] == oldest[::-1]
+    ids, cursor = [], None
+    while True:
+        params = {"newest_first": "true", "limit": "20"} | ({"cursor": cursor} if cursor else {})
+        page = web.get("/v1/statements", params=params).json()
+        ids += [one["id"] for one in page["statements"]]
+        if not (cursor := page["next"]):
+            break
+    assert ids == oldest[::-1]
+    assert len(ids) > 20

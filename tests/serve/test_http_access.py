@@ -243,7 +243,7 @@ def test_mcp_stays_within_the_key(tenants: Tenants) -> None:
         assert "NotAllowed" in told(call("other reads", tool, arguments))
     assert "NotAllowed" in told(call("other writes", "forget", {"session": "fjord"}, space="other/bob"))
     counted = json.loads(inside(told(call("other reads", "stats", {}))))
-    assert (counted["spaces"], counted["location"]) == (1, "")
+    assert counted.keys().isdisjoint({"spaces", "location"})
     body = {"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": "everyword://session/zoo"}}
     headers = {**MCP, **bearer(tenants.keys["other reads"])}
     assert SECRET not in tenants.web.post("/mcp", content=json.dumps(body), headers=headers).text

@@ -13,7 +13,7 @@ import pytest
 from everyword import Memory
 from everyword.interfaces import hooks
 from everyword.interfaces.cli import main
-from everyword.interfaces.hooks import install
+from everyword.interfaces.hooks import install, state
 from everyword.interfaces.hooks.settings import EVENTS
 
 SAMPLES = Path(__file__).parent.parent / "data" / "imports"
@@ -30,11 +30,13 @@ class Typed(io.StringIO):
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A person's home with three agents and some sessions in it."""
+    """A person's home with five agents and some sessions in it."""
     place = tmp_path / "ana"
     shutil.copytree(SAMPLES / "claude-code", place / ".claude" / "projects" / "boat")
     shutil.copytree(SAMPLES / "codex", place / ".codex" / "sessions" / "2026")
-    (place / ".cursor").mkdir()
+    for name in (".cursor", ".gemini", ".copilot"):
+        (place / name).mkdir()
+    (place / ".gemini" / "settings.json").write_text('{"theme": "dark"}')
     (place / ".claude.json").write_text(CLAUDE_STATE)
     (place / ".codex" / "config.toml").write_text(CODEX)
     work = place / "work" / "boat"
@@ -44,13 +46,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("EVERYWORD_MEMORY", str(place / "memory.db"))
     monkeypatch.setenv("EVERYWORD_EMBEDDER", "hashing")
     monkeypatch.setenv("EVERYWORD_HOOKS_HOME", str(place / "hooks"))
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME"):
         monkeypatch.delenv(name, raising=False)
     return place
 
 
 def settings(home: Path) -> dict[str, str | None]:
-    names = (".claude.json", ".claude/settings.json", ".cursor/mcp.json", ".codex/config.toml")
+    names = (
+        *(".claude.json", ".claude/settings.json", ".codex/config.toml", ".codex/hooks.json", ".gemini/settings.json"),
+        *(".cursor/mcp.json", ".cursor/hooks.json", ".copilot/mcp-config.json", ".copilot/hooks/everyword.json"),
+    )
     return {name: (home / name).read_text() if (home / name).exists() else None for name in names}
 
 
@@ -72,18 +77,72 @@ def test_one_command_sets_everything_up_and_running_it_again_changes_nothing(
     assert state["numStartups"] == 7
     assert set(state["mcpServers"]) == {"other", "everyword"}
     assert state["mcpServers"]["everyword"]["env"] == {"EVERYWORD_MEMORY": str(home / "memory.db")}
-    assert json.loads(after[".cursor/mcp.json"] or "")["mcpServers"]["everyword"]["args"][-1] == "mcp"
+    options = ["mcp", "--tools", "core", "--project"]
+    for name in (".cursor/mcp.json", ".gemini/settings.json", ".copilot/mcp-config.json"):
+        assert json.loads(after[name] or "")["mcpServers"]["everyword"]["args"][-4:] == options
     codex = tomllib.loads(after[".codex/config.toml"] or "")
     assert codex["tools"] == {"web": True}
-    assert codex["mcp_servers"]["everyword"]["args"][-1] == "mcp"
-    assert codex["notify"]
+    assert codex["mcp_servers"]["everyword"]["args"][-4:] == options
+    hooked = {
+        name: set(json.loads(after[name] or "")["hooks"])
+        for name in (
+            ".codex/hooks.json",
+            ".gemini/settings.json",
+            ".cursor/hooks.json",
+            ".copilot/hooks/everyword.json",
+        )
+    }
+    assert list(hooked.values()) == [
+        {"SessionStart", "UserPromptSubmit", "PreCompact", "Stop"},
+        {"SessionStart", "BeforeAgent", "PreCompress", "AfterAgent", "SessionEnd"},
+        {"sessionStart", "beforeSubmitPrompt", "afterAgentResponse"},
+        set(EVENTS),
+    ]
     assert main(["init", "--yes"]) == 0
     assert settings(home) == after
     assert "already set up" in capsys.readouterr().out
     with Memory.open(home / "memory.db", embedder="hashing") as memory:
         assert memory.stats().events == events
-    assert hooks.main(["uninstall", "all", "--yes"]) == 0
+    assert main(["init", "--undo", "--yes"]) == 0
     assert settings(home) == before
+    assert main(["init", "--undo", "--yes"]) == 0
+    assert "Nothing to undo." in capsys.readouterr().out
+
+
+def test_doctor_checks_what_init_set_up(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def checks() -> dict[str, str]:
+        capsys.readouterr()
+        main(["doctor", "--json"])
+        listed = json.loads(capsys.readouterr().out)["checks"]
+        return {one["name"]: f"{one['state']}: {one['detail']}" for one in reversed(listed)}
+
+    assert checks()["Codex"] == "ok: not set up (everyword init sets it up)"
+    assert main(["init", "--yes", "--skip", "import"]) == 0
+    found = checks()
+    assert found["Gemini CLI"].startswith("ok: hooks (SessionStart, BeforeAgent")
+    assert found["Gemini CLI"].endswith("and MCP")
+    assert found["hooks"] == f"ok: save to {home / 'memory.db'}; no errors"
+    assert found["mcp server"].startswith("ok: ")
+    settings_path = home / ".cursor" / "mcp.json"
+    settings_path.write_text(settings_path.read_text().replace("memory.db", "other.db"))
+    state.log(str(home / "hooks"), "run error: ValueError: x")
+    assert "MCP serves" in checks()["hooks"]
+    path = home / ".copilot" / "mcp-config.json"
+    entry = json.loads(path.read_text())
+    entry["mcpServers"]["everyword"]["command"] = "/nowhere/everyword"
+    path.write_text(json.dumps(entry))
+    assert checks()["mcp server"] == f"problem: {path}: /nowhere/everyword is not there"
+
+
+def test_a_claude_code_with_the_plugin_gets_no_second_hooks(home: Path) -> None:
+    path = home / ".claude" / "settings.json"
+    path.write_text('{"enabledPlugins": {"everyword@everyword": true}}')
+    before = settings(home)
+    assert main(["init", "--yes", "--skip", "import"]) == 0
+    after = settings(home)
+    assert after[".claude/settings.json"] == before[".claude/settings.json"]
+    assert after[".claude.json"] == before[".claude.json"]
+    assert after[".codex/hooks.json"]
 
 
 def test_what_the_user_changed_since_stays_when_it_is_undone(home: Path) -> None:
@@ -95,7 +154,6 @@ def test_what_the_user_changed_since_stays_when_it_is_undone(home: Path) -> None
     assert hooks.main(["uninstall", "all", "--yes"]) == 0
     codex = tomllib.loads(path.read_text())
     assert set(codex["mcp_servers"]) == {"mine"}
-    assert "notify" not in codex
     assert json.loads(state.read_text()) == {"numStartups": 8, "mcpServers": {"other": {"command": "x"}}}
 
 

@@ -7,23 +7,26 @@ import os
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import anyio
 import httpx2
+import jsonschema
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
+from mcp_types import ResourceTemplateReference
 from mcp_types import version as versions
 from tests.fences import inside
 from tests.serve.service import free_port, wait_for_port
 
 from everyword import Memory
 from everyword.errors import InvalidSetting
-from everyword.interfaces.mcp import run
+from everyword.interfaces.mcp import run, wing_of_folder
 from everyword.interfaces.mcp.fast_handshake import (
     VERSIONS,
     early_reply,
@@ -35,6 +38,7 @@ from everyword.interfaces.mcp.open_memory import OpenMemory
 from everyword.interfaces.mcp.server import build
 from everyword.interfaces.mcp.tools import OFFERS, agent_tools
 from everyword.interfaces.operations import BY_NAME
+from everyword.models.tokenizers import load_tokenizer
 
 COMMAND = ["-m", "everyword.interfaces.mcp", "--embedder", "hashing"]
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -171,15 +175,98 @@ def test_a_secret_is_not_kept(opened: OpenMemory) -> None:
     assert [event.text.startswith("the token is [redacted") for event in opened.memory.events()] == [True]
 
 
-def test_a_long_list_is_cut_and_says_so(opened: OpenMemory) -> None:
-    opened.memory.add_many({"text": "hello", "session": f"s{number}"} for number in range(130))
+@pytest.mark.parametrize("tool", ["sessions", "events", "facts"])
+def test_a_list_comes_in_pages_that_lose_nothing(opened: OpenMemory, tool: str) -> None:
+    names = [f"{a}{b}" for a in ("Ana", "Ben", "Eva", "Tom", "Kim", "Zoe") for b in ("", "lia", "ton", "rik", "mar")]
+    opened.memory.add_many(
+        {"text": f"I live in {name}ville and my cat is called Mog {name}.", "speaker": name, "session": f"s-{name}"}
+        for name in names
+    )
+    wanted = {str(one.name if tool == "sessions" else one.id) for one in BY_NAME[tool].run(opened.memory, {})}
+
+    async def ask(client: Client) -> None:
+        seen: list[str] = []
+        cursor: dict[str, str] = {}
+        while True:
+            result = await client.call_tool(tool, cursor)
+            assert load_tokenizer().count(said(result)) <= 1_500
+            page = result.structured_content
+            assert json.loads(in_fence(result)) == page
+            seen += [one.get("id") or one["name"] for one in page[tool]]
+            if "next_cursor" not in page:
+                break
+            cursor = {"cursor": page["next_cursor"]}
+            if len(seen) == len(page[tool]):  # a list that grows at its beginning between two pages
+                opened.memory.add("Hello.", session="s-new", at="2030-01-01T00:00Z")
+        assert wanted <= set(seen)
+        assert len(seen) == len(set(seen))
+        assert (await client.call_tool(tool, {"cursor": "17-00000000"})).is_error
+
+    asked(build(opened), ask)
+
+
+def test_ten_long_hits_fit_into_a_page_and_a_receipt_names_some_ids(opened: OpenMemory) -> None:
+    filler = "It was cold. " * 60
+    names = ("Ana", "Ben", "Eva", "Tom", "Kim", "Zoe", "Leo", "Ida", "Max", "Uwe")
+    opened.memory.add_many({"text": f"{filler} The boat of {name} is Aurora.", "speaker": name} for name in names)
+    opened.memory.add_many({"text": f"{number}", "session": "s"} for number in range(30))
+
+    async def ask(client: Client) -> None:
+        result = await client.call_tool("recall", {"query": "Whose boat is Aurora?"})
+        assert len(result.structured_content["hits"]) == 10
+        texts = [hit["text"] for hit in result.structured_content["hits"]]
+        assert sum(text.endswith("is Aurora.") for text in texts) >= 8  # cut around the match
+        assert load_tokenizer().count(said(result)) <= 1_500
+        gone = (await client.call_tool("forget", {"session": "s", "dry_run": True})).structured_content
+        assert (gone["events"], len(gone["ids"])) == (30, 20)
+
+    asked(build(opened), ask)
+
+
+def test_structured_results_fit_their_schemas(opened: OpenMemory) -> None:
+    opened.memory.add("I live in Lisbon. I must call the bank by Friday.", speaker="Ana", session="s", role="user")
+    calls = {"remember": {"text": "I moved to Faro."}, "forget": {"session": "s", "dry_run": True}} | {
+        tool: {"query": "Where does Ana live?"} for tool in ("recall", "context", "ask")
+    }
+
+    async def ask(client: Client) -> None:
+        (event,) = (await client.call_tool("events", {})).structured_content["events"]
+        for tool in (await client.list_tools()).tools:
+            given = calls.get(tool.name, {})
+            if "id" in tool.input_schema["properties"]:
+                given = {"id": event["id"]} if tool.name == "show" else {"events": [event["id"]]}
+            if tool.name in ("correct", "retract", "answer_intent"):
+                continue
+            if "entity" in tool.input_schema["properties"]:
+                given = {"entity": "Ana"}
+            result = await client.call_tool(tool.name, given)
+            assert not result.is_error, said(result)
+            jsonschema.validate(result.structured_content, tool.output_schema)
+
+    asked(build(opened), ask)
+    asked(build(opened, tool_set="core"), lambda client: client.call_tool("ask", {"query": "Where does Ana live?"}))
+
+
+def test_the_core_set_is_six_tools_in_1200_tokens() -> None:
+    tools = agent_tools(tool_set="core")
+    assert set(tools) == {"remember", "recall", "context", "ask", "wake_up", "forget"}
+    assert sum(load_tokenizer().count(json.dumps(tool.listed())) for tool in tools.values()) <= 1_200
+
+
+def test_remember_uses_the_project_s_wing_and_recall_sees_all(tmp_path: Path) -> None:
+    opened = OpenMemory(str(tmp_path / "memory.db"), project_wing="heron", embedder="hashing")
+    opened.memory.add("The boat is called Aurora.", wing="sea")
 
     async def ask(client: Client) -> Any:
-        return json.loads(in_fence(await client.call_tool("sessions", {})))
+        await client.call_tool("remember", {"text": "The parser is called Otter."})
+        await client.call_tool("remember", {"text": "The mast is new.", "wing": "sea"})
+        return said(await client.call_tool("recall", {"query": "What is called what?"}))
 
-    listed = asked(build(opened), ask)
-    assert len(listed["sessions"]) == 100
-    assert listed["left_out"].startswith("30 more")
+    assert "Aurora" in asked(build(opened), ask)
+    assert [event.wing for event in opened.memory.events()] == ["sea", "heron", "sea"]
+    opened.close()
+    assert wing_of_folder(str(tmp_path / "heron")) == "heron"
+    assert wing_of_folder("~") is None
 
 
 # What goes wrong
@@ -337,6 +424,42 @@ def test_sessions_can_be_read_as_resources(opened: OpenMemory) -> None:
     asked(build(opened), ask)
 
 
+def test_resources_come_in_pages_and_session_names_are_completed(opened: OpenMemory) -> None:
+    opened.memory.add_many({"text": "hello", "session": f"s{number:03}"} for number in range(120))
+    template = ResourceTemplateReference(type="ref/resource", uri="everyword://session/{name}")
+
+    async def ask(client: Client) -> None:
+        first = await client.list_resources()
+        opened.memory.add("new", session="newest")
+        second = await client.list_resources(cursor=first.next_cursor)
+        third = await client.list_resources(cursor=second.next_cursor)
+        uris = [str(one.uri) for page in (first, second, third) for one in page.resources]
+        assert len(uris) == len(set(uris))
+        assert {f"everyword://session/s{number:03}" for number in range(120)} <= set(uris)
+        assert third.next_cursor is None
+        found = (await client.complete(template, {"name": "name", "value": "S01"})).completion
+        assert sorted(found.values) == [f"s01{number}" for number in range(10)]
+
+    asked(build(opened), ask)
+
+
+def test_failures_are_logged_to_a_client_that_wants_it(opened: OpenMemory) -> None:
+    heard: list[Any] = []
+
+    async def hear(message: Any) -> None:
+        heard.append(message)
+
+    async def ask(client: Client) -> None:
+        await client.call_tool("show", {"id": "ev_" + "0" * 32})
+        await client.set_logging_level("info")
+        await client.call_tool("show", {"id": "ev_" + "0" * 32})
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the package marks logging as deprecated
+        asked(build(opened), ask, mode="legacy", logging_callback=hear)
+    assert [(one.level, one.logger, one.data[:14]) for one in heard] == [("info", "everyword", "show: NotFound")]
+
+
 def test_identity_and_wake_up_can_be_read_as_resources(opened: OpenMemory) -> None:
     opened.memory.identity("I am Atlas, Ana's assistant.")
 
@@ -428,7 +551,7 @@ def test_early_lists_are_what_the_protocol_s_package_would_say(opened: OpenMemor
         return await client.list_tools(), await client.list_prompts(), await client.list_resource_templates()
 
     theirs = asked(build(opened), ask, mode="legacy")
-    ours = early_results(wing=None)
+    ours = early_results(agent_tools())
     for result, method in zip(theirs, ("tools/list", "prompts/list", "resources/templates/list"), strict=True):
         dumped = result.model_dump(by_alias=True, exclude_none=True, exclude_defaults=True, mode="json")
         assert dumped == ours[method], method
@@ -448,7 +571,7 @@ def test_early_lists_are_what_the_protocol_s_package_would_say(opened: OpenMemor
     ],
 )
 def test_what_is_no_plain_list_is_left_to_the_package(line: bytes) -> None:
-    assert early_reply(line, early_results(wing=None)) is None
+    assert early_reply(line, early_results(agent_tools())) is None
 
 
 def test_tools_are_listed_at_once_and_nothing_that_was_asked_meanwhile_is_lost(tmp_path: Path) -> None:

@@ -41,6 +41,18 @@ def test_the_verbs_are_the_operations_and_doctor() -> None:
     assert set(verbs()) == set(VERBS.split()) == {*BY_NAME, "doctor", "watch", *PROGRAMS}
 
 
+def test_the_help_names_every_verb_on_80_columns_and_12_with_what_they_do(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert main(["--json", "--help"]) == 0
+    assert capsys.readouterr().out == shown
+    assert max(map(len, shown.splitlines())) <= 80
+    assert set(VERBS.split()) <= set(shown.split())
+    every_day = shown.split("every day:\n")[1].split("\n\n")[0]
+    assert len(every_day.splitlines()) == 12
+    assert all(f"--{option}" in shown for option in EVERYWHERE)
+
+
 def test_every_option_of_every_verb_may_stand_before_a_program() -> None:
     options = {action.dest: action for action in build()._actions if action.dest in EVERYWHERE}
     assert set(options) == EVERYWHERE

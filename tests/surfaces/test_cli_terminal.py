@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import subprocess
 import sys
@@ -178,3 +179,13 @@ def test_doctor_is_a_table(at_terminal: Typed) -> None:
     assert code == 0
     assert "\x1b[32mok\x1b[0m" in shown
     assert "No problems." in shown
+
+
+def test_lists_are_readable_on_80_columns(at_terminal: Typed) -> None:
+    for verb in (("recall", "Who moved to Lisbon?"), ("sessions",), ("ask", "Who moved to Lisbon?"), ("events",)):
+        code, shown = at_terminal(*verb, COLUMNS="80")
+        lines = re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()
+        assert (code, max(map(len, lines)) <= 80) == (0, True), verb
+        if verb[0] in ("recall", "events"):
+            assert any(re.fullmatch(r" +ev_[0-9a-f]{32} *", line) for line in lines), verb
+        assert "%" not in shown, verb  # how sure it is stands there in words

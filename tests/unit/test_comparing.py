@@ -110,6 +110,17 @@ def test_only_plans_and_tasks_are_fulfilled() -> None:
     assert decide(draft("the gas stove is in", days=1), [old], always(Verdict.FULFILS)).action is Action.ADD
 
 
+def test_only_what_happened_or_was_decided_settles_a_task() -> None:
+    task = known("I need to paint the kitchen", StatementKind.TASK)
+    for kind, confidence, action in (
+        (StatementKind.EVENT, 0.9, Action.RETRACT),
+        (StatementKind.EVENT, 0.2, Action.ADD),
+        (StatementKind.PREFERENCE, 0.9, Action.ADD),
+    ):
+        said = draft("I painted the kitchen", kind, days=1, confidence=confidence)
+        assert decide(said, [task], always(Verdict.FULFILS)).action is action
+
+
 def test_another_number_is_not_the_same() -> None:
     old = known("the kitchen costs 30 thousand", StatementKind.FACT)
     new = draft("the kitchen costs 40 thousand", StatementKind.FACT, days=1)
@@ -153,6 +164,8 @@ def test_several_can_end_at_once() -> None:
     outcome = decide(draft("the party is off", StatementKind.DECISION, days=1), tasks, always(Verdict.ENDS))
     assert outcome.action is Action.RETRACT
     assert {outcome.target, *outcome.ended} == set(tasks)
+    deed = draft("the hall for the party is booked", StatementKind.EVENT, days=1)
+    assert decide(deed, tasks, always(Verdict.FULFILS)).ended == ()
 
 
 def test_relations_of_one_meaning_share_a_key() -> None:

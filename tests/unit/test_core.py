@@ -278,7 +278,7 @@ def test_a_hit_quotes_and_explains() -> None:
         ("pool_size", 0),
         ("read_only", "false"),
         ("extract", None),
-        ("profile", None),
+        ("profile", 1),
         ("secret_patterns", 5),
     ],
 )

@@ -218,7 +218,7 @@ def test_a_database_that_another_library_has_open_here_is_imported_and_keeps_its
             held = len(os.listdir("/dev/fd"))
             for _ in range(5):
                 memory.import_events(mem0, again=True)
-            assert len(os.listdir("/dev/fd")) == held  # looking often keeps no more of it open
+            assert len(os.listdir("/dev/fd")) <= held  # looking often keeps no more of it open
         theirs.execute("COMMIT")
     (tmp_path / "talk.txt").write_text("Ana: one\nBen: two\n")
     with Memory.open(":memory:", embedder="none") as memory:

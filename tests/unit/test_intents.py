@@ -10,7 +10,7 @@ import pytest
 from clocks import Clock
 from everyword import Memory
 from everyword.errors import InvalidFilter, InvalidInput, NotFound
-from everyword.knowledge.intents import DEFERRED, EXPIRES_DAYS, MOST_THRESHOLD, THRESHOLD
+from everyword.knowledge.intents import DEFERRED, EXPIRES_DAYS, FEW_ANSWERS, MOST_THRESHOLD, THRESHOLD
 from everyword.types.intents import Intent
 
 START = datetime(2026, 3, 2, 10, tzinfo=UTC)  # a Monday
@@ -74,7 +74,7 @@ def test_a_task_with_a_date_is_due_that_day(memory: Memory) -> None:
 
 
 def test_a_plan_is_one_without_a_date(memory: Memory) -> None:
-    say(memory, "I want to learn Italian.")
+    say(memory, "I plan to visit Rome.")
     (intent,) = memory.intents.list()
     assert (intent.category, intent.due) == ("plan", None)
     assert memory.intents.list(category="plan") == [intent]
@@ -182,8 +182,26 @@ def test_the_last_answer_counts(memory: Memory, clock: Clock) -> None:
         assert memory.intents.answer(intent.id, answer).status == status
 
 
+def test_an_answer_can_be_taken_back(memory: Memory, clock: Clock) -> None:
+    intent = the_bill(memory, clock)
+    memory.intents.answer(intent.id, "accept")
+    assert memory.intents.answer(intent.id, "done").status == "resolved"
+    assert memory.intents.answer(intent.id, "undo").status == "scheduled"
+    assert memory.intents.answer(intent.id, "undo") == intent
+    assert memory.intents.answer(intent.id, "undo") == intent
+
+
+def test_an_imported_history_is_answered_at_its_own_time(memory: Memory, clock: Clock) -> None:
+    clock.now = START + 900 * DAY
+    say(memory, BILL)
+    assert memory.intents.list() == []
+    (intent,) = memory.intents.list(now=START + DAY)
+    assert memory.intents.answer(intent.id, "done").status == "resolved"
+    assert memory.intents.list(now=START + DAY) == []
+
+
 def test_what_is_deferred_comes_back(memory: Memory, clock: Clock) -> None:
-    say(memory, "I want to learn Italian.")
+    say(memory, "I plan to visit Rome.")
     (intent,) = memory.intents.list()
     until = START + 3 * DAY
     deferred = memory.intents.answer(intent.id, "defer", until=until)
@@ -203,21 +221,22 @@ def test_a_modified_intent_has_the_new_words(memory: Memory, clock: Clock) -> No
 
 
 def test_a_rejected_one_does_not_hide_unrelated_ones(memory: Memory, clock: Clock) -> None:
-    say(memory, BILL, REPORT, "I want to learn Italian.")
+    say(memory, BILL, REPORT, "I plan to visit Rome.")
     rejected = next(one for one in memory.intents.list() if "gas" in one.statement)
     memory.intents.answer(rejected.id, "reject")
     left = memory.intents.list()
-    assert sorted(quotes(left)) == [REPORT.rstrip("."), "I want to learn Italian"]
+    assert sorted(quotes(left)) == [REPORT.rstrip("."), "I plan to visit Rome"]
     say(memory, "I need to renew my passport by 20 June.", days=0.5)
     clock.now = START + DAY
     assert "I need to renew my passport by 20 June" in quotes(memory.intents.list())
 
 
 def test_answers_move_the_threshold_of_their_category_alone(memory: Memory, clock: Clock) -> None:
-    say(memory, BILL, "I want to learn Italian.")
+    say(memory, BILL, "I plan to visit Rome.")
     (task,) = memory.intents.list(category="task")
-    for _ in range(9):
-        memory.intents.answer(task.id, "reject")
+    for _ in range(FEW_ANSWERS - 1):
+        assert memory.intents.answer(task.id, "reject").threshold == THRESHOLD
+    memory.intents.answer(task.id, "reject")
     (plan,) = memory.intents.list(category="plan")
     assert plan.threshold == THRESHOLD
     assert THRESHOLD < memory.intents.get(task.id).threshold <= MOST_THRESHOLD
@@ -254,15 +273,22 @@ def test_it_expires_a_day_after_its_date(memory: Memory) -> None:
     assert expired.statement == BILL.rstrip(".")
 
 
-def test_it_expires_after_sixty_silent_days_without_a_date(memory: Memory, clock: Clock) -> None:
-    say(memory, "I want to learn Italian.")
+def test_without_a_date_it_expires_when_it_was_likely_done(memory: Memory, clock: Clock) -> None:
+    say(memory, "I plan to visit Rome.")
+    assert len(memory.intents.list(now=START + 7 * DAY)) == 1
+    (expired,) = memory.intents.list(now=START + 40 * DAY, status="any")
+    assert expired.status == "expired"
+    say(memory, "I plan to visit Rome.", days=39)
+    (again,) = memory.intents.list(now=START + 40 * DAY)
+    assert (again.id, again.reason, again.last_at) == (expired.id, "said 2 times", START + 39 * DAY)
+
+
+def test_what_was_accepted_is_kept_longer(memory: Memory, clock: Clock) -> None:
+    say(memory, "I plan to visit Rome.")
+    memory.intents.answer(memory.intents.list()[0].id, "accept")
     last = START + EXPIRES_DAYS * DAY
-    assert len(memory.intents.list(now=last)) == 1
+    assert [one.status for one in memory.intents.list(now=last)] == ["scheduled"]
     assert memory.intents.list(now=last + timedelta(minutes=1)) == []
-    clock.now = START + 30 * DAY
-    memory.intents.answer(memory.intents.list()[0].id, "accept")  # spoken of again
-    assert [one.status for one in memory.intents.list(now=last + 29 * DAY)] == ["scheduled"]
-    assert memory.intents.list(now=last + 31 * DAY) == []
 
 
 def test_it_is_more_urgent_the_closer_its_date(memory: Memory) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from typing import Any, get_type_hints
 
 import pytest
@@ -11,6 +12,7 @@ from everyword import AsyncMemory, Client, Memory
 from everyword.aio import AsyncAdmin, AsyncConcepts, AsyncGraph, AsyncIntents
 from everyword.api.admin import Admin
 from everyword.client import RemoteAdmin, RemoteConcepts, RemoteGraph, RemoteIntents
+from everyword.errors import EverywordError
 from everyword.memory import parts
 
 KINDS = (Memory, *parts().values())
@@ -84,3 +86,34 @@ def _hints(method: Any) -> dict[str, Any]:
     if "Found" in str(inspect.signature(method)):  # imported for type checkers alone
         return {one.name: one.annotation for one in inspect.signature(method).parameters.values()}
     return get_type_hints(method)
+
+
+def test_calls_are_traced_where_the_program_uses_opentelemetry(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = pytest.importorskip("opentelemetry.trace")
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    exported = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exported))
+    monkeypatch.setattr(trace, "get_tracer", provider.get_tracer)
+    with Memory.open(":memory:", embedder="hashing") as memory:
+        with provider.get_tracer("caller").start_as_current_span("request") as request:
+            memory.add("The safe is behind the painting.")
+            memory.recall("Where is the safe?")
+            memory.graph.entities()
+        with pytest.raises(EverywordError):
+            memory.recall("Where is the safe?", k=-7)
+    spans = {span.name: span for span in exported.get_finished_spans()}
+    assert {"everyword.add", "everyword.graph.entities", "everyword.recall"} <= set(spans)
+    recalls = [span for span in exported.get_finished_spans() if span.name == "everyword.recall"]
+    assert recalls[0].parent.span_id == request.get_span_context().span_id
+    assert recalls[0].attributes == {"everyword.results": 1}
+    assert (recalls[1].status.status_code.name, recalls[1].status.description) == ("ERROR", "InvalidInput")
+    assert "safe" not in "".join(span.to_json() for span in spans.values())
+    monkeypatch.delitem(sys.modules, "opentelemetry.trace")
+    exported.clear()
+    with Memory.open(":memory:", embedder="hashing") as memory:
+        memory.add("Nobody looks.")
+    assert exported.get_finished_spans() == ()

@@ -95,7 +95,9 @@ TALKS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
 def talks() -> Iterator[Memory]:
     """Give a memory of everybody's talk."""
     with Memory.open(":memory:") as memory:
-        memory.add_many([{"text": text, "session": name} for name, pairs in TALKS.items() for text, _ in pairs])
+        # Sessions of their own, so that no line is helped by its neighbour; one day, because it is encoded too.
+        said = [text for pairs in TALKS.values() for text, _ in pairs]
+        memory.add_many([{"text": text, "session": text, "at": "2026-03-01T10:00Z"} for text in said])
         yield memory
 
 
@@ -209,17 +211,6 @@ def test_a_question_in_any_script_is_not_answered_by_itself(question: str, answe
     with Memory.open(":memory:", embedder="none") as memory:
         memory.add_many([{"text": text} for text in (question, answer)])
         assert memory.recall(question)[0].text == answer
-
-
-def test_keys_of_a_session_are_whole_words() -> None:
-    with Memory.open(":memory:", embedder="none") as memory:
-        memory.add("अंजलि अपना नीला बस्ता पुस्तकालय में भूल गई।", session="hi")
-        memory.add("นัดหมอฟันเลื่อนไป วันพฤหัสบดี", session="th")
-        memory.admin.settle()
-        for session, text in (("hi", "अंजलि अपना नीला बस्ता पुस्तकालय में भूल गई"), ("th", "นัดหมอฟันเลื่อนไป วันพฤหัสบดี")):
-            (one,) = [found for found in memory.sessions() if found.name == session]
-            assert one.keys
-            assert {word for key in one.keys for word in key.split()} <= set(text.split())
 
 
 # What is derived

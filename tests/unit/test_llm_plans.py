@@ -11,24 +11,23 @@ from typing import Any
 import pytest
 
 from everyword import Memory
-from everyword.knowledge.legacy.fold.llm.plans import SCHEMA
+from everyword.knowledge.llm.plans import SCHEMA
 from everyword.models.llm.json_schema import check_schema, is_closed
 from everyword.types.concepts import Debt, EdgeKind
 from llm_memory import MISBEHAVING, MONDAY, MovedClock, remembering
 from llm_server import Asked, Step, chat, serving
 
-EVERYDAY = str(Path(__file__).parents[1] / "data" / "folding" / "everyday.toml")  # themes that events fold by
-SLEEP = (
-    "I slept badly, only five hours.",
-    "Took a nap on the sofa after lunch.",
-    "Insomnia again, I lay awake until four.",
-    "Slept through the night at last, ten hours of sleep.",
+BOILER = (
+    "The boiler broke down again.",
+    "The boiler lost pressure this morning.",
+    "There is no hot water, the boiler failed for the third time.",
+    "The boiler stopped working in the night.",
 )
 GARDEN = (
-    "Planted tomato seeds in the greenhouse.",
-    "The garden needs weeding, the compost is full.",
-    "Pruned the roses and mowed the lawn.",
-    "Watering the tomatoes takes an hour, the soil is dry.",
+    "I planted tomato seeds in the garden.",
+    "My garden needs weeding, the compost is full.",
+    "Watering the garden takes me an hour, the soil is dry.",
+    "I pruned the roses and mowed the lawn in the garden.",
 )
 NOTHING: dict[str, Any] = {part: [] for part in ("removes", "merges", "concepts", "members", "words", "links")}
 Answer = dict[str, list[dict[str, Any]]]
@@ -58,11 +57,11 @@ def proposing(answer: Callable[[Window], Answer]) -> Step:
 
 
 def worded(window: Window, **more: Any) -> dict[str, Any]:
-    quotes = [{"event": window.event("slept badly"), "quote": "I slept badly, only five hours"}]
+    quotes = [{"event": window.event("broke down"), "quote": "The boiler broke down"}]
     given = {
-        "concept": window.concept("slept badly"),
-        "label": "slept badly",
-        "description": "Ana slept badly, only five hours",
+        "concept": window.concept("broke down"),
+        "label": "boiler repairs",
+        "description": "The boiler broke down again",
         "quotes": quotes,
     }
     return given | more
@@ -86,7 +85,7 @@ def clock() -> MovedClock:
 
 
 def open_with(server: Any, clock: MovedClock, location: Any = ":memory:"):
-    return remembering(server, clock, location, embedder="hashing", llm_extract=False, profile=EVERYDAY)
+    return remembering(server, clock, location, embedder=None, llm_extract=False)
 
 
 def everything(memory: Memory) -> list[Any]:
@@ -102,15 +101,15 @@ def refused(memory: Memory) -> int:
 
 def test_it_words_a_concept_by_what_it_cites_and_the_words_before_stay_in_history(clock: MovedClock) -> None:
     with serving(proposing(relabel)) as server, open_with(server, clock) as memory:
-        ids = tell(memory, SLEEP)
+        ids = tell(memory, BOILER)
         (before,) = memory.concepts.list()
         assert before.written_by == "rules"
         clock.pass_by(days=1)
         assert memory.admin.settle() == 1
         (after,) = memory.concepts.list()
-        assert (after.id, after.label) == (before.id, "slept badly")
-        assert after.description == "Ana slept badly, only five hours"
-        assert after.written_by == "llm/plan.v2 served-model"
+        assert (after.id, after.label) == (before.id, "boiler repairs")
+        assert after.description == "The boiler broke down again"
+        assert after.written_by == "llm/plan.v3 served-model"
         assert after.keys == before.keys
         (entry,) = [one for one in memory.concepts.journal() if one.debt is Debt.PROPOSAL]
         assert (entry.action, entry.events, entry.reason) == ("update_node", (ids[0],), "as an LLM reads the window")
@@ -129,7 +128,7 @@ def _versions(memory: Memory, id: str) -> list[Any]:
 def test_it_sees_the_window_and_nothing_else(clock: MovedClock) -> None:
     with serving(proposing(lambda _: {})) as server, open_with(server, clock) as memory:
         memory.add("I have to send the grant report to Tomas by Friday.", speaker="Ana", at=MONDAY)
-        tell(memory, SLEEP)
+        tell(memory, BOILER)
         memory.admin.settle()
         shown = Window(server.asked[0]).shown
         items = memory.concepts.window().items
@@ -140,12 +139,12 @@ def test_it_sees_the_window_and_nothing_else(clock: MovedClock) -> None:
 
 def test_a_link_goes_the_same_way(clock: MovedClock) -> None:
     def linked(window: Window) -> Answer:
-        events = [window.event("slept badly"), window.event("Planted tomato")]
-        one, other = window.concept("slept badly"), window.concept("Planted tomato")
+        events = [window.event("broke down"), window.event("planted tomato")]
+        one, other = window.concept("broke down"), window.concept("planted tomato")
         return {"links": [{"from": one, "to": other, "kind": "causes", "events": events}]}
 
     with serving(proposing(linked)) as server, open_with(server, clock) as memory:
-        ids = [*tell(memory, SLEEP), *tell(memory, GARDEN, first=10)]
+        ids = [*tell(memory, BOILER), *tell(memory, GARDEN, first=10)]
         memory.admin.settle()
         edges = {edge for one in memory.concepts.list() for edge in memory.concepts.get(one.id).edges}
         (edge,) = [one for one in edges if one.kind is EdgeKind.CAUSES]
@@ -155,12 +154,12 @@ def test_a_link_goes_the_same_way(clock: MovedClock) -> None:
 
 def test_a_merge_is_done_by_the_executor_and_can_be_taken_back(clock: MovedClock) -> None:
     def merged(window: Window) -> Answer:
-        one, other = window.concept("slept badly"), window.concept("Planted tomato")
-        events = [window.event("slept badly"), window.event("Planted tomato")]
+        one, other = window.concept("broke down"), window.concept("planted tomato")
+        events = [window.event("broke down"), window.event("planted tomato")]
         return {"merges": [{"one": one, "other": other, "events": events}]}
 
     with serving(proposing(merged)) as server, open_with(server, clock) as memory:
-        tell(memory, SLEEP)
+        tell(memory, BOILER)
         tell(memory, GARDEN, first=10)
         assert len(memory.concepts.list()) == 2
         memory.admin.settle()
@@ -177,16 +176,16 @@ def test_a_merge_is_done_by_the_executor_and_can_be_taken_back(clock: MovedClock
 
 WRONG: dict[str, Callable[[Window], dict[str, Any]]] = {
     "a concept that is not there": lambda window: worded(window, concept=99),
-    "an event that is not there": lambda window: worded(window, quotes=[{"event": 99, "quote": "slept"}]),
+    "an event that is not there": lambda window: worded(window, quotes=[{"event": 99, "quote": "boiler"}]),
     "a quote that nobody said": lambda window: worded(
-        window, quotes=[{"event": window.event("slept badly"), "quote": "I slept like a log"}]
+        window, quotes=[{"event": window.event("broke down"), "quote": "the boiler exploded"}]
     ),
     "no quote": lambda window: worded(window, quotes=[]),
     "words that nobody said": lambda window: worded(window, description="Quarterly revenue grows in Asia"),
-    "a number that nobody said": lambda window: worded(window, description="Ana slept badly, only 7 hours"),
-    "what is no text": lambda window: worded(window, label="slept\x00badly"),
+    "a number that nobody said": lambda window: worded(window, description="The boiler broke down 7 times"),
+    "what is no text": lambda window: worded(window, label="boiler\x00repairs"),
     "no label": lambda window: worded(window, label=" "),
-    "a label like a page": lambda window: worded(window, label="slept badly " * 20),
+    "a label like a page": lambda window: worded(window, label="boiler repairs " * 20),
 }
 
 
@@ -196,7 +195,7 @@ def test_what_is_not_borne_out_is_refused_and_counted(what: str, clock: MovedClo
         serving(proposing(lambda window: {"words": [WRONG[what](window)]})) as server,
         open_with(server, clock) as memory,
     ):
-        tell(memory, SLEEP)
+        tell(memory, BOILER)
         before = everything(memory)
         with pytest.warns(UserWarning, match="refused"):
             memory.admin.settle()
@@ -212,41 +211,41 @@ def test_what_is_wrong_takes_nothing_else_along(clock: MovedClock) -> None:
         return {"words": [WRONG["a concept that is not there"](window), worded(window)]}
 
     with serving(proposing(half_wrong)) as server, open_with(server, clock) as memory:
-        tell(memory, SLEEP)
+        tell(memory, BOILER)
         with pytest.warns(UserWarning, match=r"1 of 2 changes .* there is no concept 99"):
             memory.admin.settle()
-        assert [one.label for one in memory.concepts.list()] == ["slept badly"]
+        assert [one.label for one in memory.concepts.list()] == ["boiler repairs"]
         assert refused(memory) == 1
 
 
-# Nothing that rules could join: no word twice, no theme.
+# Too far apart for the thresholds.
 MEALS = (
-    "Lentil soup with carrots for lunch.",
+    "I ate lentil soup with carrots for lunch.",
     "Grilled salmon tonight, no fries.",
-    "Swapped the cake for an apple.",
+    "I swapped the cake for an apple.",
 )
 
 
 def eating(window: Window, **more: Any) -> dict[str, Any]:
     return {
-        "label": "Healthy Eating",
+        "label": "healthy eating",
         "description": "Soup for lunch, grilled salmon, no fries",
         "events": [window.event(text[:12]) for text in MEALS],
         "quotes": [{"event": window.event("salmon"), "quote": "no fries"}],
     } | more
 
 
-def test_it_makes_a_concept_of_events_that_share_no_word(clock: MovedClock) -> None:
+def test_it_makes_a_concept_of_events_that_were_too_far_apart(clock: MovedClock) -> None:
     with (
         serving(proposing(lambda window: {"concepts": [eating(window)]})) as server,
         open_with(server, clock) as memory,
     ):
         ids = tell(memory, MEALS, first=10)
-        tell(memory, SLEEP)  # something to look at the window for
+        tell(memory, BOILER)  # something to look at the window for
         assert len(memory.concepts.list()) == 1
         memory.admin.settle()
         (made,) = [one for one in memory.concepts.list() if one.label == "healthy eating"]
-        assert (made.events, made.written_by) == (3, "llm/plan.v2 served-model")
+        assert (made.events, made.written_by) == (3, "llm/plan.v3 served-model")
         assert {ground.event_id for ground in memory.concepts.get(made.id).grounds} == set(ids)
         before = everything(memory)
         memory.admin.rebuild()
@@ -258,13 +257,13 @@ def test_it_makes_a_concept_of_events_that_share_no_word(clock: MovedClock) -> N
         assert memory.admin.verify().ok
 
 
-def test_events_that_rules_made_nothing_of_are_shown_when_there_are_some(clock: MovedClock) -> None:
+def test_events_without_a_concept_are_shown_when_there_are_some(clock: MovedClock) -> None:
     more = (
         "Ludo broke his skateboard.",
-        "Rain all afternoon.",
-        "Paid the dentist.",
-        "Grandma called from Lisbon.",
-        "A wasp in the kitchen.",
+        "My grandmother lives in Lisbon.",
+        "I bought a red umbrella.",
+        "My sister plays the cello.",
+        "Tomas works at the harbour.",
     )
     with (
         serving(proposing(lambda window: {"concepts": [eating(window)]})) as server,
@@ -290,7 +289,7 @@ UNFOUNDED: dict[str, Callable[[Window], dict[str, Any]]] = {
     "a label without a word": lambda window: eating(window, label="***"),
     "a description of something else": lambda window: eating(window, description="Quarterly revenue grows in Asia"),
     "a quote of an event that is not among them": lambda window: eating(
-        window, quotes=[{"event": window.event("slept badly"), "quote": "slept badly"}]
+        window, quotes=[{"event": window.event("broke down"), "quote": "broke down"}]
     ),
 }
 
@@ -302,7 +301,7 @@ def test_a_concept_that_is_not_borne_out_is_not_made(what: str, clock: MovedCloc
         open_with(server, clock) as memory,
     ):
         tell(memory, MEALS, first=10)
-        tell(memory, SLEEP)
+        tell(memory, BOILER)
         before = everything(memory)
         with pytest.warns(UserWarning, match="refused"):
             memory.admin.settle()
@@ -311,17 +310,17 @@ def test_a_concept_that_is_not_borne_out_is_not_made(what: str, clock: MovedCloc
 
 def test_it_puts_an_event_into_a_concept_and_takes_one_out(clock: MovedClock) -> None:
     def moved(window: Window) -> Answer:
-        sleep = window.concept("slept badly")
+        boiler = window.concept("broke down")
         return {
             "members": [
-                {"event": window.event("Paid the"), "concept": sleep, "belongs": True},
-                {"event": window.event("nap"), "concept": sleep, "belongs": False},
+                {"event": window.event("I paid the"), "concept": boiler, "belongs": True},
+                {"event": window.event("pressure"), "concept": boiler, "belongs": False},
             ]
         }
 
     with serving(proposing(moved)) as server, open_with(server, clock) as memory:
-        ids = tell(memory, SLEEP)
-        (paid,) = tell(memory, ("Paid the doctor for new pills.",), first=10)
+        ids = tell(memory, BOILER)
+        (paid,) = tell(memory, ("I paid the plumber for a new valve.",), first=10)
         memory.admin.settle()
         (one,) = memory.concepts.list()
         counted = {ground.event_id for ground in memory.concepts.get(one.id).grounds if ground.weight >= 0.5}
@@ -339,12 +338,12 @@ def test_it_puts_an_event_into_a_concept_and_takes_one_out(clock: MovedClock) ->
 
 def test_three_events_stay_with_a_concept(clock: MovedClock) -> None:
     def emptied(window: Window) -> Answer:
-        sleep = window.concept("slept badly")
-        names = ("slept badly", "nap", "Insomnia")
-        return {"members": [{"event": window.event(name), "concept": sleep, "belongs": False} for name in names]}
+        boiler = window.concept("broke down")
+        names = ("broke down", "pressure", "hot water")
+        return {"members": [{"event": window.event(name), "concept": boiler, "belongs": False} for name in names]}
 
     with serving(proposing(emptied)) as server, open_with(server, clock) as memory:
-        tell(memory, SLEEP)
+        tell(memory, BOILER)
         with pytest.warns(UserWarning, match="1 of 3 changes"):
             memory.admin.settle()
         (one,) = memory.concepts.list()
@@ -353,17 +352,17 @@ def test_three_events_stay_with_a_concept(clock: MovedClock) -> None:
 
 def test_one_of_three_events_may_be_changed_for_another(clock: MovedClock) -> None:
     def changed(window: Window) -> Answer:
-        sleep = window.concept("slept badly")
+        boiler = window.concept("broke down")
         return {
             "members": [
-                {"event": window.event("nap"), "concept": sleep, "belongs": False},
-                {"event": window.event("Paid the"), "concept": sleep, "belongs": True},
+                {"event": window.event("pressure"), "concept": boiler, "belongs": False},
+                {"event": window.event("I paid the"), "concept": boiler, "belongs": True},
             ]
         }
 
     with serving(proposing(changed)) as server, open_with(server, clock) as memory:
-        ids = tell(memory, SLEEP[:3])
-        (paid,) = tell(memory, ("Paid the doctor for new pills.",), first=10)
+        ids = tell(memory, BOILER[:3])
+        (paid,) = tell(memory, ("I paid the plumber for a new valve.",), first=10)
         memory.admin.settle()
         (one,) = memory.concepts.list()
         assert refused(memory) == 0
@@ -374,8 +373,8 @@ def test_one_of_three_events_may_be_changed_for_another(clock: MovedClock) -> No
 @pytest.mark.parametrize(
     ("label", "shown"),
     [
-        ("Healthy Eating", "healthy eating"),
-        ("clean eating", "clean eating"),
+        ("healthy eating", "healthy eating"),
+        ("healthy Lunch", "healthy lunch"),
         ("carb-free firefighting", "carb-free firefighting"),
         ("Salmon And Soup", "salmon and soup"),
     ],
@@ -386,20 +385,20 @@ def test_a_heading_may_sum_up_in_words_that_nobody_said(label: str, shown: str, 
         open_with(server, clock) as memory,
     ):
         tell(memory, MEALS, first=10)
-        tell(memory, SLEEP)
+        tell(memory, BOILER)
         memory.admin.settle()
         assert shown in [one.label for one in memory.concepts.list()]
 
 
-def test_it_removes_what_is_no_theme(clock: MovedClock) -> None:
+def test_it_removes_what_is_no_concept(clock: MovedClock) -> None:
     def removed(window: Window) -> Answer:
-        concept, event = window.concept("Planted"), window.event("Planted")
+        concept, event = window.concept("planted"), window.event("planted")
         return {"removes": [{"concept": concept, "events": [event]}]}
 
     with serving(proposing(removed)) as server, open_with(server, clock) as memory:
-        tell(memory, SLEEP)
+        tell(memory, BOILER)
         tell(memory, GARDEN, first=10)
-        gone = next(one for one in memory.concepts.list() if "tomato" in f"{one.label} {one.description}".lower())
+        gone = next(one for one in memory.concepts.list() if one.label == "garden")
         memory.admin.settle()
         assert gone.id not in {one.id for one in memory.concepts.list()}
         before = everything(memory)
@@ -414,15 +413,15 @@ def test_it_removes_what_is_no_theme(clock: MovedClock) -> None:
 def test_forgetting_an_event_of_a_concept_that_it_made_takes_its_words_along(tmp_path: Path, clock: MovedClock) -> None:
     def named(window: Window) -> Answer:
         quotes = [{"event": window.event("Nakamura"), "quote": "Nakamura"}]
-        events = [window.event(text[:12]) for text in (*MEALS, "Nakamura")]
-        words = {"label": "Nakamura Diet", "description": "Soup for lunch, Nakamura rice, no fries"}
+        events = [window.event(text[:12]) for text in (*MEALS, "I had a Nakam")]
+        words = {"label": "Nakamura diet", "description": "Soup for lunch, Nakamura rice, no fries"}
         return {"concepts": [eating(window, **words, events=events, quotes=quotes)]}
 
     with serving(proposing(named)) as server:
         with open_with(server, clock, tmp_path / "m.db") as memory:
             tell(memory, MEALS, first=10)
-            (secret,) = tell(memory, ("Nakamura rice bowl.",), first=15)
-            tell(memory, SLEEP)
+            (secret,) = tell(memory, ("I had a Nakamura rice bowl.",), first=15)
+            tell(memory, BOILER)
             memory.admin.settle()
             assert "Nakamura diet" in [one.label for one in memory.concepts.list()]
             server.script = [proposing(lambda _: {})]
@@ -436,17 +435,9 @@ def test_forgetting_an_event_of_a_concept_that_it_made_takes_its_words_along(tmp
 def test_a_label_that_another_concept_has_is_refused(clock: MovedClock) -> None:
     with serving(proposing(lambda _: {})) as server, open_with(server, clock) as memory:
         tell(memory, GARDEN)
-        tell(memory, SLEEP, first=10)
-        found = memory.concepts.list()
-        taken = next(one.label for one in found if "tomato" in f"{one.label} {one.description}".lower())
-        quote = {"quote": "I slept badly"}
-        server.script = [
-            proposing(
-                lambda window: {
-                    "words": [worded(window, label=taken, quotes=[quote | {"event": window.event("slept badly")}])]
-                }
-            )
-        ]
+        tell(memory, BOILER, first=10)
+        assert "garden" in [one.label for one in memory.concepts.list()]
+        server.script = [proposing(lambda window: {"words": [worded(window, label="garden")]})]
         before = everything(memory)
         with pytest.warns(UserWarning, match="refused"):
             memory.admin.settle()
@@ -454,9 +445,9 @@ def test_a_label_that_another_concept_has_is_refused(clock: MovedClock) -> None:
 
 
 @pytest.mark.parametrize("how", MISBEHAVING)
-def test_whatever_the_model_does_the_rules_words_stay_and_the_job_waits(how: str, clock: MovedClock) -> None:
+def test_whatever_the_model_does_the_words_stay_and_the_job_waits(how: str, clock: MovedClock) -> None:
     with serving(MISBEHAVING[how]) as server, open_with(server, clock) as memory:
-        tell(memory, SLEEP)
+        tell(memory, BOILER)
         before = everything(memory)
         with pytest.warns(UserWarning, match="is postponed"):
             memory.admin.settle()
@@ -465,48 +456,48 @@ def test_whatever_the_model_does_the_rules_words_stay_and_the_job_waits(how: str
         server.script = [proposing(relabel)]
         clock.pass_by(days=2)
         memory.admin.settle()
-        assert [one.label for one in memory.concepts.list()] == ["slept badly"]
+        assert [one.label for one in memory.concepts.list()] == ["boiler repairs"]
         assert memory.admin.jobs() == []
 
 
 def test_rebuild_comes_to_the_same_graph_and_asks_nobody(tmp_path: Path, clock: MovedClock) -> None:
     with serving(proposing(relabel)) as server:
         with open_with(server, clock, tmp_path / "m.db") as memory:
-            tell(memory, SLEEP)
+            tell(memory, BOILER)
             memory.admin.settle()
             tell(memory, GARDEN, first=10)
-            tell(memory, ("Slept badly again, barely an hour of sleep.",), first=20)
+            tell(memory, ("The boiler broke down again, barely an hour after the repair.",), first=20)
             asked, before = len(server.asked), everything(memory)
             memory.admin.rebuild()
             assert everything(memory) == before
             assert len(server.asked) == asked
-        with Memory.open(tmp_path / "m.db", "hashing", profile=EVERYDAY) as alone:  # without any LLM
+        with Memory.open(tmp_path / "m.db") as alone:  # without any LLM
             alone.admin.rebuild()
             assert everything(alone) == before
 
 
 def test_words_of_an_llm_stay_when_the_concept_grows(clock: MovedClock) -> None:
-    more = tuple(f"I slept {hours} hours last night, the sleep was light." for hours in ("two", "six", "nine", "four"))
+    more = tuple(f"The boiler broke down {often} this week." for often in ("twice", "often", "again", "daily"))
     with serving(proposing(relabel)) as server, open_with(server, clock) as memory:
-        tell(memory, SLEEP)
+        tell(memory, BOILER)
         memory.admin.settle()
         tell(memory, more, first=10)
         (one,) = memory.concepts.list()
-        assert (one.label, one.events) == ("slept badly", 8)
+        assert (one.label, one.events) == ("boiler repairs", 8)
 
 
 def test_forgetting_what_it_rests_on_takes_the_words_back(tmp_path: Path, clock: MovedClock) -> None:
     def named(window: Window) -> Answer:
-        quote = {"event": window.event("Nakamura"), "quote": "at the Nakamura"}
-        words = worded(window, label="Nakamura nights", description="Insomnia at the Nakamura hotel", quotes=[quote])
+        quote = {"event": window.event("Nakamura"), "quote": "the Nakamura hotel"}
+        words = worded(window, label="Nakamura repairs", description="The boiler of the Nakamura hotel", quotes=[quote])
         return {"words": [words]}
 
     with serving(proposing(named)) as server:
         with open_with(server, clock, tmp_path / "m.db") as memory:
-            tell(memory, SLEEP)
-            (secret,) = tell(memory, ("Insomnia at the Nakamura hotel, I slept an hour.",), first=10)
+            tell(memory, BOILER)
+            (secret,) = tell(memory, ("The boiler of the Nakamura hotel broke down too.",), first=10)
             memory.admin.settle()
-            assert [one.label for one in memory.concepts.list()] == ["Nakamura nights"]
+            assert [one.label for one in memory.concepts.list()] == ["Nakamura repairs"]
             memory.forget(ids=[secret])
             (one,) = memory.concepts.list()
             assert one.written_by == "rules"
@@ -517,20 +508,9 @@ def test_forgetting_what_it_rests_on_takes_the_words_back(tmp_path: Path, clock:
         assert b"Nakamura" not in stored
 
 
-def test_a_wake_up_tells_what_an_llm_worded(clock: MovedClock) -> None:
-    with serving(proposing(relabel)) as server, open_with(server, clock) as memory:
-        ids = tell(memory, SLEEP)
-        assert not [line for line in memory.wake_up(budget=600).lines if line.kind == "concept"]
-        memory.admin.settle()
-        (line,) = [line for line in memory.wake_up(budget=600).lines if line.kind == "concept"]
-        assert line.text == "slept badly: Ana slept badly, only five hours"
-        assert line.citation.event_id in ids
-        assert memory.wake_up(budget=30).tokens <= 30
-
-
 def test_no_concept_no_question(clock: MovedClock) -> None:
     with serving(proposing(relabel)) as server, open_with(server, clock) as memory:
-        tell(memory, SLEEP[:2])
+        tell(memory, BOILER[:2])
         memory.admin.settle()
         assert server.asked == []
 

@@ -10,8 +10,8 @@ import pytest
 
 from everyword import Memory, WrittenSentence
 from everyword.interfaces.cli import main
-from everyword.knowledge.legacy.fold.llm import plans
-from everyword.knowledge.legacy.fold.llm.summaries import MOST_SENTENCES, SCHEMA
+from everyword.knowledge.llm import plans
+from everyword.knowledge.llm.summaries import MOST_SENTENCES, SCHEMA
 from everyword.models.llm.json_schema import check_schema, is_closed
 from llm_memory import MISBEHAVING, MovedClock, remembering
 from llm_server import Asked, LLMServer, Step, chat, serving

@@ -187,31 +187,6 @@ def test_spaces_know_nothing_of_one_another(memory: Memory) -> None:
     assert (other.graph.entities(), other.facts(), other.graph.conflicts()) == ([], [], [])
 
 
-def test_a_session_says_what_it_was_about(memory: Memory) -> None:
-    texts = (
-        "The kitchen renovation starts in May.",
-        "Our kitchen renovation needs new oak cabinets.",
-        "Tom from Siemens will deliver the oak cabinets.",
-        "Hi!",
-    )
-    for number, text in enumerate(texts):
-        say(memory, "Ana", f"01-1{number}", text, "s1")
-    (session,) = memory.sessions()
-    assert any("kitchen" in key for key in session.keys)
-    assert {theme.text for theme in session.summary} <= set(texts)
-    assert session.summary
-    assert "Tom" in session.entities
-    memory.admin.settle()
-    assert memory.sessions() == [session]
-
-
-def test_a_part_of_a_session_has_no_summary_of_its_own(memory: Memory) -> None:
-    memory.wing("a").add("The kitchen renovation starts in May.", speaker="Ana", session="s1")
-    assert memory.wing("a").sessions()[0].summary
-    memory.wing("b").add("The garden is full of roses.", speaker="Bo", session="s1")
-    assert memory.wing("a").sessions()[0].summary == ()
-
-
 def test_an_older_memory_gets_its_graph(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     with Memory.open(path, embedder="none", extract=False) as memory:

@@ -276,10 +276,10 @@ def test_lines_of_a_session_stand_together_oldest_first() -> None:
         assert order == [f"a{n}" for n in range(5)] + [f"b{n}" for n in range(5)]
 
 
-def test_an_empty_memory_gives_an_empty_context() -> None:
+def test_an_empty_memory_says_that_nothing_is_there() -> None:
     with Memory.open(":memory:", embedder="hashing", tokenizer="words") as memory:
         context = memory.context("anything")
-        assert (context.text, context.tokens, context.citations) == ("", 0, ())
+        assert (context.text, context.citations) == ("Not in this memory.", ())
         assert memory.recall("anything") == []
         assert list(memory.events()) == []
         assert memory.sessions() == []

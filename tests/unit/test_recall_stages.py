@@ -548,7 +548,7 @@ def test_the_parts_that_are_added_make_the_score(opened: Open) -> None:
             assert hit.explain()[0].keys() == {"stage", "score", "rank", "why"}
             seen.update(stages)
     assert seen == {
-        *("words", "vectors", "statements", "then", "time", "fuse"),
+        *("words", "vectors", "then", "time", "fuse"),
         *("late", "nearby", "about", "own words", "assistant", "length", "rank"),
     }
 
@@ -759,18 +759,6 @@ def test_a_question_that_asks_for_no_cause_is_not_led_away(opened: Open) -> None
 
 
 # What a recipe may ask for beside what ships
-
-
-def test_recency_counts_where_the_present_is_asked_for(opened: Open) -> None:
-    memory = opened(replace(HYBRID, recency=0.2))
-    for day, town in enumerate(("Porto", "Lisbon", "Faro")):
-        talk(memory, f"day {day}", f"Ana: My town is {town}.", at=MONDAY + timedelta(days=day))
-    assert [hit.text.split()[-1] for hit in memory.recall("Which town is Ana's town now?")] == [
-        "Faro.",
-        "Lisbon.",
-        "Porto.",
-    ]
-    assert not any(gain(hit, "recency") for hit in memory.recall("Which town was Ana's town?"))
 
 
 def test_the_question_decides_how_many_where_nobody_says(opened: Open) -> None:

@@ -1,4 +1,4 @@
-"""What events state helps to find them: by statements, by links between them, and the newest first."""
+"""What events state helps to find them: by statements, and the newest first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 from tests.fences import inside
 
 from everyword import Memory
-from everyword.errors import InvalidInput
 from everyword.models.tokenizers import load_tokenizer
 from everyword.retrieval.config import HYBRID
 from everyword.types.events import Hit
@@ -44,7 +43,7 @@ def test_an_event_that_states_what_is_asked_says_so(memory: Memory) -> None:
 
 
 def test_a_statement_within_much_talk_stands_higher_than_its_words_alone_would_put_it() -> None:
-    recipe = replace(HYBRID, vectors=None, links=None)
+    recipe = replace(HYBRID, vectors=None)
     told = []
     for asked in (recipe, replace(recipe, statements=None)):
         with Memory.open(":memory:", embedder="none", recipe=asked) as memory:
@@ -63,23 +62,6 @@ def test_what_is_filtered_out_does_not_come_back_by_what_it_states_or_is_linked_
         )
     hits = memory.recall("What did we decide for the launch?", session="two")
     assert set(keys(hits)) == {"two-fact", "two-choice"}
-
-
-# Links
-
-
-def test_a_link_leads_to_what_shares_no_word_with_the_question() -> None:
-    recipe = replace(HYBRID, vectors=None, statements=None)
-    with Memory.open(":memory:", embedder="none", recipe=recipe) as memory:
-        memory.add("The server costs 900 euros a month.", speaker="Ana", session="s", key="why")
-        memory.add("We decided to move the shop to Hetzner.", speaker="Ana", session="s", key="choice")
-        with memory.scope.reader("statements") as reader:
-            ids = {one.id for several in reader.statements_of([1, 2]).values() for one in several}
-            assert reader.edges(sorted(ids))
-        hits = {hit.event.key: hit for hit in memory.recall("Who decided about Hetzner?")}
-        assert set(hits) == {"choice", "why"}
-        assert "linked" in stages(hits["why"])["links"]
-        assert hits["why"].score < hits["choice"].score
 
 
 # The newest first
@@ -178,44 +160,27 @@ def moved() -> Iterator[Memory]:
         yield memory
 
 
-def test_a_context_may_begin_with_what_is_known_now(moved: Memory) -> None:
-    context = moved.context("Where does Ana live?", lead="statements")
-    assert inside(context.text).startswith(
-        "Known now\n[1] Ana: I live in Porto now. (5 March 2026)\n\n5 January 2026\n[2] Ana: I "
-    )
+def test_a_context_begins_with_what_holds_now(moved: Memory) -> None:
+    context = moved.context("Where does Ana live?")
+    assert inside(context.text).startswith("What holds now\n[1] Ana: I live in Porto now. (5 March 2026)\n\n5 January")
     assert [citation.key for citation in context.citations] == ["porto", "lisbon", "talk"]
     for citation in context.citations:
         assert moved.get(citation.event_id).text[slice(*citation.span)] in context.text
     assert context.text.count("I live in Porto") == 1
+    assert "What holds now" not in moved.context("Where did Ana live before?").text
+    assert "What holds now" not in moved.context("What does Bo like?").text
 
 
-def test_what_was_known_at_another_time_leads_then(moved: Memory) -> None:
-    learned = next(event for event in moved.events() if event.key == "lisbon").recorded_at
-    context = moved.context("Where does Ana live?", lead="statements", as_of=learned)
-    assert inside(context.text) == "Known now\n[1] Ana: I live in Lisbon. (5 January 2026)"
-
-
-def test_only_what_the_question_may_see_leads(moved: Memory) -> None:
-    context = moved.context("Where does Ana live?", lead="statements", session="a")
+def test_what_is_over_is_no_news_where_its_successor_may_not_be_seen(moved: Memory) -> None:
+    context = moved.context("Where does Ana live?", session="a")
     assert inside(context.text) == "5 January 2026\n[1] Ana: I live in Lisbon."
-    assert "Known now" not in moved.space("other").context("Where does Ana live?", lead="statements").text
-
-
-def test_a_statement_within_a_longer_message_is_left_to_its_line(memory: Memory) -> None:
-    memory.add(f"I live in Porto. {_CHATTER}", speaker="Ana")
-    assert "Known now" not in memory.context("Where does Ana live, in Porto?", lead="statements").text
 
 
 def test_whatever_leads_the_budget_holds(moved: Memory) -> None:
     led = 0
     for budget in range(1, 120):
-        context = moved.context("Where does Ana live?", budget, lead="statements")
+        context = moved.context("Where does Ana live?", budget)
         assert context.tokens == load_tokenizer("words").count(context.text) <= budget
-        assert len(context.citations) == context.text.count("[")
-        led += inside(context.text).startswith("Known now")
+        assert len(context.citations) == inside(context.text).count("\n[") + inside(context.text).startswith("[")
+        led += inside(context.text).startswith("What holds now")
     assert 0 < led < 119
-
-
-def test_a_lead_that_is_not_known_is_told(moved: Memory) -> None:
-    with pytest.raises(InvalidInput, match="events or statements"):
-        moved.context("Where does Ana live?", lead="facts")

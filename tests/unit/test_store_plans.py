@@ -22,15 +22,15 @@ ALL_OF_IT = {
 }
 OURS = (
     "events|statements|journal|statement_edges|event_tags|vectors|postings|word_tail|pooled_tail|pooled_blocks|jobs"
-    "|names|mentions|claims|facts|fact_claims|session_summaries|entity_edits|entity_pins|own|owner|target"
+    "|names|mentions|claims|facts|fact_claims|entity_edits|entity_pins|own|owner|target"
 )
 OURS += "|fold_nodes|fold_edges|fold_journal|fold_loose|fold_work|fold_apart|node|edge|event|work|other|first"
 
 
 # Of the temporal graph and of what LLMs wrote: those that mean all of a space, or count it.
 ALL_OF_A_SPACE = {
-    *("all_claims", "edits", "facts_by_filter", "summaries", "names_changed", "drop_all_names", "drop_all_facts"),
-    *("drop_all_fact_claims", "drop_all_summaries", "drop_loose_pins", "drop_empty_edits", "conflicting_facts"),
+    *("all_claims", "edits", "facts_by_filter", "names_changed", "drop_all_names", "drop_all_facts"),
+    *("drop_all_fact_claims", "drop_loose_pins", "drop_empty_edits", "conflicting_facts"),
     *("homes_by_prefix", "refusals", "unnamed_names", "homeless_names", "baseless_facts"),
     *("longest_facts", "fact_subjects"),
     "last_plan",  # the last of its rows alone
@@ -57,7 +57,7 @@ def test_a_query_goes_through_no_table(connection: apsw.Connection) -> None:
 # Those of the graph and of what LLMs wrote that SQLite has in a form of its own.
 OWN_OF_THE_GRAPH = [
     *("set_graph", "homes_by_prefix", "put_name", "named_in_sessions", "claims_of_key", "claims_of_names"),
-    *("claims_of_homes", "fact_keys", "put_summary", "put_written", "owe_job", "plans_resting_on", "last_event_upto"),
+    *("claims_of_homes", "fact_keys", "put_written", "owe_job", "plans_resting_on", "last_event_upto"),
 ]
 
 
@@ -91,8 +91,6 @@ def _values(sql: str) -> Any:
     ("log_after", r"SEARCH events USING INDEX events_log \(space=\? AND rowid>\?\)"),
     ("contents_after", r"SEARCH events USING INDEX events_log \(space=\? AND rowid>\?\)"),
     ("count_access", r"SEARCH events USING COVERING INDEX events_log \(space=\? AND rowid=\?\)"),
-    ("linked", r"SEARCH edge USING PRIMARY KEY \(space=\? AND source=\?\)"),
-    ("linked", r"SEARCH edge USING INDEX statement_edges_target \(space=\? AND target=\?\)"),
     ("concept_of_label", r"SEARCH fold_nodes USING INDEX fold_nodes_label \(space=\? AND label_key=\?\)"),
     ("concept_stands", r"SEARCH fold_nodes USING INDEX fold_nodes_id \(space=\? AND id=\?\)"),
     ("close_fold_node", r"SEARCH fold_nodes USING INDEX fold_nodes_id \(space=\? AND id=\?\)"),

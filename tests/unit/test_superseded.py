@@ -85,8 +85,8 @@ def test_another_persons_home_is_not_replaced(memory: Memory) -> None:
 
 def test_a_context_marks_what_is_over(memory: Memory) -> None:
     text = memory.context("Where does Ana live?", 400).text
-    assert f"{OLD} (no longer so since 6 July 2026)" in text
-    assert f"{NEW} (last week = week of 6 July 2026)" in text
+    assert f"{OLD} (no longer so since 6 July 2026, see [1])" in text
+    assert f"What holds now\n[1] Ana: {NEW} (" in text
 
 
 def test_a_correction_by_hand_replaces_too(memory: Memory) -> None:

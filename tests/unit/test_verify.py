@@ -38,6 +38,9 @@ def healthy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         memory.forget(session="s2")
         memory.retract(memory.statements()[0].id)
         memory.recall("Where does Ana live?")
+        for day in ("Monday", "Tuesday", "Thursday"):
+            memory.add(f"The boiler in the cellar of our house broke down on {day}.", speaker="Bo")
+        assert memory.concepts.list()
         memory.add("Mia called.", speaker="Bo", key="k")
         memory.admin.create_key("reader")
         assert memory.admin.verify(deep=True).problems == ()

@@ -12,9 +12,7 @@ from tests.fences import inside
 
 from everyword import AsyncMemory, Memory
 from everyword.errors import InvalidInput
-from everyword.knowledge.legacy.fold.palace import Kept, Named, lay_out
-from everyword.knowledge.legacy.fold.window import SHARES, Node, window
-from everyword.types.events import Event
+from everyword.knowledge.attention import SHARES, Node, window
 from everyword.types.intents import Tier
 
 START = datetime(2026, 3, 2, 10, tzinfo=UTC)
@@ -147,60 +145,40 @@ def test_a_wing_sees_its_own_window_and_answers_are_not_in_it(memory: Memory) ->
 # The palace
 
 
-def event(id: str, text: str, *, wing: str | None = None, session: str | None = None, minute: int = 0) -> Event:
-    return Event(id=id, text=text, wing=wing, session=session, at=START + timedelta(minutes=minute))
-
-
-def test_events_lie_in_drawers_by_wing_room_hall_and_closet() -> None:
-    kept = [
-        Kept(event=event("1", "We chose blue.", wing="a", session="s"), kinds=("decision",), concepts=("c",)),
-        Kept(event=event("2", "Blue it is.", wing="a", session="s", minute=1), concepts=("c",)),
-        Kept(event=event("3", "The blue paint came.", wing="b", session="t"), concepts=("c",)),
-        Kept(event=event("4", "It rains.", wing="b")),
-    ]
-    palace = lay_out(kept, {"c": Named(id="c", label="blue paint")}, {"a": 2, "b": 2})
-    assert [wing.name for wing in palace.wings] == ["a", "b"]
-    (room,) = palace.wings[0].rooms
-    assert (room.label, [hall.kind for hall in room.halls]) == ("blue paint", ["decision", None])
-    assert room.halls[0].closets[0].drawers[0].text == "We chose blue."
-    assert [one.label for one in palace.wings[1].rooms] == ["blue paint", "not sorted yet"]
-    (tunnel,) = palace.tunnels
-    assert (tunnel.concept, tunnel.wings) == ("c", ("a", "b"))
-
-
-def test_the_palace_of_a_memory_has_concepts_as_rooms_and_tunnels_between_wings(memory: Memory) -> None:
-    boats = [
-        "The herring boats left the harbour at dawn.",
-        "Herring boats came back to the harbour full.",
-        "Painted the herring boats in the harbour.",
-        "The harbour master counted the herring boats.",
-    ]
-    for n, text in enumerate(boats):
-        memory.wing("work" if n % 2 else "home").add(text, session=f"day {n}", at=START + n * HOUR)
-    memory.admin.settle()
-    palace = memory.concepts.palace()
-    assert {wing.name: wing.events for wing in palace.wings} == {"home": 2, "work": 2}
-    drawers = [
-        drawer.text
-        for wing in palace.wings
-        for room in wing.rooms
-        for hall in room.halls
-        for closet in hall.closets
-        for drawer in closet.drawers
-    ]
-    assert set(drawers) == set(boats)
-    assert [wing.name for wing in memory.wing("work").concepts.palace().wings] == ["work"]
-    concepts = memory.concepts.list()
-    assert concepts, "four events about the same boats are a concept"
-    assert {tunnel.concept for tunnel in palace.tunnels} <= {concept.id for concept in concepts}
-    assert palace.tunnels
-
-
-def test_rooms_and_drawers_are_bounded(memory: Memory) -> None:
-    memory.add_many({"text": f"Event number{n} of many.", "at": START + timedelta(minutes=n)} for n in range(40))
-    palace = memory.concepts.palace(drawers=5)
-    shown = [room.events for wing in palace.wings for room in wing.rooms]
-    assert sum(shown) <= 5 * len(shown)
+def test_the_palace_has_concepts_as_rooms_true_totals_and_tunnels_between_wings() -> None:
+    boiler = (
+        "broke down",
+        "lost pressure",
+        "failed again",
+        "stopped working",
+        "lost pressure again",
+        "broke down once more",
+    )
+    garden = ("I planted tomato seeds in", "I pulled the weeds in", "Watering takes an hour in", "I mowed the lawn in")
+    with Memory.open(":memory:", tokenizer="words") as memory:
+        for n, what in enumerate(boiler):
+            memory.wing("work" if n % 2 else "home").add(f"The boiler {what}.", session="cold", at=START + n * HOUR)
+        for n, what in enumerate(garden):
+            memory.wing("home").add(f"{what} the garden.", session="green", at=START + n * HOUR)
+        memory.wing("home").add("Good morning!", at=START)
+        inside = {
+            one.label: sum(ground.event_id in here for ground in memory.concepts.get(one.id).grounds)
+            for here in [{event.id for event in memory.wing("home").events()}]
+            for one in memory.concepts.list()
+        }
+        assert inside.keys() == {"boiler", "garden"}
+        palace = memory.concepts.palace(rooms=1, drawers=2)
+        home, work = palace.wings
+        assert (home.name, home.events, home.rooms_in_all) == ("home", 8, 2)
+        room, rest = home.rooms
+        assert room.events == inside[room.label] == max(inside.values())
+        assert (rest.id, rest.label, rest.events) == (None, "everything else", 8 - sum(inside.values()))
+        drawers = {one.event_id for hall in room.halls for closet in hall.closets for one in closet.drawers}
+        assert len(drawers) == 2
+        assert work.rooms[0].label == "boiler"
+        (tunnel,) = palace.tunnels
+        assert (tunnel.label, tunnel.wings) == ("boiler", ("home", "work"))
+        assert [wing.name for wing in memory.wing("work").concepts.palace().wings] == ["work"]
 
 
 async def _asynchronous(path: Path) -> None:

@@ -98,7 +98,7 @@ export class Everyword extends Operations {
     options?: CallOptions,
   ): Promise<Imported> {
     const query = this.#scope("wing");
-    for (const [name, value] of Object.entries(args)) query.set(name, value);
+    for (const [name, value] of Object.entries(args)) query.set(name, String(value));
     const headers = { "content-type": "application/octet-stream" };
     const answer = await this.#send("POST", "v1/import", query, { body: file as BodyInit, headers }, options);
     return (await readJson(answer)) as Imported;

@@ -235,6 +235,11 @@ export abstract class Operations {
     return this.call("map", "wing", args, options);
   }
 
+  /** List what was forgotten, latest first: when and how much, never what was said. */
+  receipts(args: Arguments<"receipts"> = {}, options?: CallOptions): Promise<Result<"receipts">> {
+    return this.call("receipts", "wing", args, options);
+  }
+
   /** Remove secrets from an event as `add` would, without writing it. */
   redacted(args: Arguments<"redacted">, options?: CallOptions): Promise<Result<"redacted">> {
     return this.call("redacted", "wing", args, options);

@@ -926,6 +926,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/receipts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List what was forgotten, latest first: when and how much, never what was said.
+         * @description Needs a key that may read.
+         */
+        post: operations["receipts_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/redacted": {
         parameters: {
             query?: never;
@@ -997,7 +1017,7 @@ export interface paths {
         put?: never;
         /**
          * Remember files, folders and zips: chats, mail, notes, documents, tables, another memory.
-         * @description Reads Claude Code, Claude.ai, ChatGPT, Codex, Gemini CLI, Slack, Telegram, WhatsApp, mbox, chat messages in JSON, Markdown, text, PDF and Word files, CSV, transcripts, git logs, mem0, MemPalace and MCP memory stores, other memories' files, and files that `everyword export` writes. Each file of a folder is read by its own format. A second run reads only what is new: it skips unchanged files and continues in grown files. Known events stay as they are. Needs a key that may write.
+         * @description Reads Claude Code, Claude.ai, ChatGPT, Codex, Copilot CLI, Gemini CLI, Slack, Telegram, WhatsApp, mbox, chat messages in JSON, Markdown, text, PDF and Word files, CSV, transcripts, git logs, mem0, MemPalace and MCP memory stores, other memories' files, and files that `everyword export` writes. Each file of a folder is read by its own format. A second run reads only what is new: it skips unchanged files and continues in grown files. Known events stay as they are. Needs a key that may write.
          */
         post: operations["import"];
         delete?: never;
@@ -1015,6 +1035,23 @@ export interface paths {
         };
         /** Show what the caller may do. */
         get: operations["me"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the last questions of programs, with who asked; empty unless the service keeps them (--audit). */
+        get: operations["audit"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1177,12 +1214,12 @@ export interface components {
             closed_at: string | null;
             merged_into: string | null;
         };
-        /** @description An edge of the concept graph; an end is the id of an event, concept or intent, or a moment as ISO text. */
+        /** @description An edge of the concept graph, from the id of an event or concept to that of a concept. */
         ConceptEdge: {
             source: string;
             target: string;
             /** @enum {string} */
-            kind: "grounds" | "reinforces" | "causes" | "triggers" | "part_of" | "related_to" | "derived_from" | "deadline_for" | "user_feedback";
+            kind: "grounds" | "reinforces" | "causes" | "related_to";
             weight: number;
             /** Format: date-time */
             created_at: string;
@@ -1313,7 +1350,7 @@ export interface components {
         Ground: {
             event_id: string;
             /** @enum {string} */
-            kind: "grounds" | "reinforces" | "causes" | "triggers" | "part_of" | "related_to" | "derived_from" | "deadline_for" | "user_feedback";
+            kind: "grounds" | "reinforces" | "causes" | "related_to";
             weight: number;
             /** Format: date-time */
             at: string;
@@ -1366,6 +1403,7 @@ export interface components {
             };
             files: number;
             unchanged: number;
+            sample: components["schemas"]["Event"][];
         };
         /** @description An unmet goal with the quotes that show it. */
         Intent: {
@@ -1404,7 +1442,7 @@ export interface components {
             reason: string;
             node_id: string;
             target_id: string | null;
-            edge: ("grounds" | "reinforces" | "causes" | "triggers" | "part_of" | "related_to" | "derived_from" | "deadline_for" | "user_feedback") | null;
+            edge: ("grounds" | "reinforces" | "causes" | "related_to") | null;
             events: string[];
             undone: boolean;
         };
@@ -1452,6 +1490,7 @@ export interface components {
             name: string | null;
             events: number;
             rooms: components["schemas"]["Room"][];
+            rooms_in_all: number;
         };
         /** @description What went wrong and how to fix it (RFC 9457). */
         Problem: {
@@ -1611,7 +1650,7 @@ export interface components {
                 [key: string]: number;
             };
         };
-        /** @description A verbatim sentence of a session's summary. */
+        /** @description A quote in a session's summary. */
         Theme: {
             text: string;
             event_id: string;
@@ -1623,6 +1662,8 @@ export interface components {
             at: string;
             speaker: string | null;
             score: number;
+            /** @enum {string} */
+            part: "about" | "decided" | "done" | "open";
         };
         /** @description A concept that two or more wings share. */
         Tunnel: {
@@ -1906,12 +1947,6 @@ export interface operations {
                      */
                     style?: "plain" | "reasoning" | null;
                     /**
-                     * @description events, or statements: start with the statements that hold now (default: events)
-                     * @default events
-                     * @enum {string|null}
-                     */
-                    lead?: "events" | "statements" | null;
-                    /**
                      * Format: date-time
                      * @description the time to answer from (default: this machine's clock)
                      */
@@ -2055,8 +2090,8 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description most tokens of the text (default: 200)
-                     * @default 200
+                     * @description most tokens of the text (default: 170)
+                     * @default 170
                      */
                     budget?: number | null;
                     /** @description also tell what is known about this person or thing */
@@ -2156,6 +2191,11 @@ export interface operations {
                      * @description answer with what was known at this time
                      */
                     as_of?: string | number | null;
+                    /**
+                     * @description latest first
+                     * @default false
+                     */
+                    newest_first?: boolean | null;
                     /**
                      * @description entries per page (default: 100, at most 1,000)
                      * @default 100
@@ -2801,7 +2841,7 @@ export interface operations {
                      * @description accept, modify, defer, reject or done
                      * @enum {string}
                      */
-                    answer: "accept" | "modify" | "defer" | "reject" | "done";
+                    answer: "accept" | "modify" | "defer" | "reject" | "done" | "undo";
                     /** @description for modify: the intent in your own words */
                     text?: string | null;
                     /**
@@ -3923,6 +3963,47 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    receipts_post: {
+        parameters: {
+            query?: {
+                /** @description the space (default: the key's only one, or `default`) */
+                space?: string;
+                /** @description limit to this wing of the space */
+                wing?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description entries per page (default: 100, at most 1,000)
+                     * @default 100
+                     */
+                    limit?: number | null;
+                    /** @description the `next` of the page before */
+                    cursor?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        receipts: components["schemas"]["Receipt"][];
+                        next: string | null;
+                    };
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     redacted_post: {
         parameters: {
             query?: {
@@ -4020,6 +4101,8 @@ export interface operations {
                 wing?: string;
                 /** @description the name of the file, if it tells the format */
                 name?: string;
+                /** @description store nothing; return what would be read, with the first events */
+                preview?: boolean;
                 /** @description the format, where it can't be detected */
                 format?: string;
                 /** @description what to remove: credentials, personal (also personal numbers) or none (default: the memory's setting) */
@@ -4073,6 +4156,43 @@ export interface operations {
                         space: string | null;
                         operations: string[];
                         version: string;
+                    };
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    audit: {
+        parameters: {
+            query?: {
+                /** @description the space (default: the key's only one, or `default`) */
+                space?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        on: boolean;
+                        most: number | null;
+                        asked: {
+                            at: string;
+                            who: string;
+                            via: string;
+                            operation: string;
+                            space: string;
+                            question: string;
+                            quotes: number | null;
+                            tokens: number | null;
+                        }[];
                     };
                 };
             };

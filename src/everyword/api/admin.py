@@ -35,7 +35,7 @@ from everyword.jobs.feed import KINDS, FeedScope, feed, waiting
 from everyword.jobs.webhook_outbox import SECRET_PREFIX, FeedToJson, Send, deliver
 from everyword.knowledge.sessions import with_summaries
 from everyword.settings import AUTO
-from everyword.storage.protocol import FACTS, SESSIONS, STATEMENTS, Cursor, Extent
+from everyword.storage.protocol import FACTS, STATEMENTS, Cursor, Extent
 from everyword.text.rendering import fenced, visible
 from everyword.types.api_keys import (
     EVERY_SPACE,
@@ -48,7 +48,7 @@ from everyword.types.api_keys import (
     checked_spaces,
     new_secret,
 )
-from everyword.types.events import Activity, Event, Filter, Hits, Imported, Json, Report, Session
+from everyword.types.events import Activity, Event, Filter, Hits, Imported, Json, Receipt, Report, Session
 from everyword.types.feed import NOW, NewWebhook, Page, Waiting, Webhook
 from everyword.types.graph import Entity, Fact
 from everyword.types.records import Record, RecordKind, record_of
@@ -186,9 +186,19 @@ class Admin:
         return [record_of(one.event) for one in found if self.scope.wing in (None, one.event.wing)][:most]
 
     @public
+    def receipts(self, *, limit: int = 100) -> list[Receipt]:
+        """List what was forgotten, the latest first: when, and how many rows of each kind. Never what was said."""
+        most = checked_count("limit", limit, 1 << 62)
+        if self.scope.wing is not None:  # a receipt does not say to which wings its events belonged
+            return []
+        with self.scope.reader() as reader:
+            found = reader.receipts_after(0, limit=1 << 62)
+        return [receipt for _, receipt in reversed(found)][:most]
+
+    @public
     def jobs(self, *, limit: int = 100) -> list[Waiting]:
         """List the work of this space that waits: vectors that a model owes, readings of an LLM ..., oldest first."""
-        with self.scope.reader(STATEMENTS, SESSIONS) as reader:
+        with self.scope.reader(STATEMENTS) as reader:
             rows = reader.jobs_of(limit=checked_count("limit", limit, 1 << 62))
             events = reader.fetch([row.seq for row in rows])
         return [
@@ -200,7 +210,7 @@ class Admin:
     @public
     def job_counts(self) -> dict[str, tuple[int, int]]:
         """Count the work of this space that waits, by kind: all of it, and what failed before."""
-        with self.scope.reader(STATEMENTS, SESSIONS) as reader:
+        with self.scope.reader(STATEMENTS) as reader:
             return reader.job_counts()
 
     @public
@@ -437,6 +447,7 @@ class Admin:
         status: str = Status.CURRENT,
         tag: str | None = None,
         as_of: Time | None = None,
+        newest_first: bool = False,
         limit: int = 100,
     ) -> Page[Statement]:
         """Read a page of statements(); cursor: the `next` of the page before."""
@@ -444,7 +455,7 @@ class Admin:
         most = checked_count("limit", limit, _MOST_A_PAGE)
         after = 0 if cursor is None else _numbers(cursor, 1)[0]
         with self.scope.reader(STATEMENTS) as reader:
-            rows = reader.statements(which, after=after, limit=most + 1)
+            rows = reader.statements(which, after=after, newest_first=newest_first, limit=most + 1)
         return Page((one for _, one in rows[:most]), next=_cursor(rows[most - 1][0]) if len(rows) > most else None)
 
     @public
@@ -511,7 +522,7 @@ class Admin:
     def _graph(self) -> tuple[list[Entity], list[Fact], list[Session]]:
         which = Filter(wing=self.scope.wing)
         entities = list_entities(self.scope, type=None, prefix=None, limit=None)
-        with self.scope.reader(FACTS, SESSIONS) as reader:
+        with self.scope.reader(STATEMENTS, FACTS) as reader:
             sessions = with_summaries(reader, reader.sessions(which), which)
         return entities, list_facts(self.scope), sessions
 

@@ -30,7 +30,7 @@ from everyword.retrieval.answer import (
     read_answers,
     without_what_is_over,
 )
-from everyword.retrieval.context import corrections, current_statements, instruction, pack, preceding_turns
+from everyword.retrieval.context import absent, corrections, instruction, is_absent, pack, preceding_turns, what_holds
 from everyword.retrieval.query_analysis import Analysis, Shape, analyse
 from everyword.retrieval.superseded import asks_past
 from everyword.storage.protocol import STATEMENTS
@@ -100,14 +100,13 @@ def _read(scope: Scope, model: Reader, question: str, hits: Sequence[Hit]) -> li
     return read_answers(hits, answer, model.answer_rank)
 
 
-def _replacing(model: Reader) -> Callable[[ReadAnswer, ReadAnswer], float]:
-    """Let the reader tell how likely the later of two answers takes the place of the earlier one."""
+def _replacing(model: Reader) -> Callable[[Hit, Hit], float]:
+    """Let the reader tell how likely the later of two hits takes the place of the earlier one."""
 
-    def side(one: ReadAnswer) -> Side:
-        event = one.hit.event
-        return Side(turn_of(event), Span(0, len(event.text)), speaker_name(event), None)
+    def side(hit: Hit) -> Side:
+        return Side(turn_of(hit.event), Span(0, len(hit.event.text)), speaker_name(hit.event), None)
 
-    def replaces(earlier: ReadAnswer, later: ReadAnswer) -> float:
+    def replaces(earlier: Hit, later: Hit) -> float:
         chances = model.compare(side(earlier), side(later))
         return sum(chances[one] for one in ("replaces", "ends", "fulfils"))
 
@@ -147,10 +146,14 @@ def pack_hits(
     now: datetime,
     *,
     style: str,
-    lead: str = "events",
+    most: int = MOST_HITS,
 ) -> Context:
-    """Write hits as cited lines within a token budget."""
+    """Write the first `most` hits as cited lines within a token budget."""
     asked = analyse(question, now)
+    confidence = hits.confidence if isinstance(hits, Hits) else None
+    if isinstance(hits, Hits) and is_absent(question, asked, hits):
+        return absent(budget, scope.engine.tokenizer)
+    hits = hits[:most]
     with scope.reader(STATEMENTS, seconds=DERIVE_S) as reader:
         # Hits may be older than a forget, or another space's.
         there = reader.fetch([hit.seq for hit in hits])
@@ -159,10 +162,10 @@ def pack_hits(
         allowed = reader.matching(which)
         preceding = preceding_turns(reader, hits, allowed)
         known = corrections(reader, hits, which)
-        if lead == "statements":
-            shown = {said.event.id for said in known}
-            more = current_statements(reader, question, asked, hits, allowed=allowed, as_of=which.as_of)
-            known += [said for said in more if said.event.id not in shown]
+        shown = {said.event.id for said in known}
+        replaces = None if scope.engine.reader is None else _replacing(scope.engine.reader)
+        holding = what_holds(reader, question, asked, hits, now=now, replaces=replaces)
+        known += [one for one in holding if one.event.id not in shown]
     return pack(
         hits,
         budget,
@@ -170,5 +173,6 @@ def pack_hits(
         preceding=preceding,
         instruction="" if style == "plain" else instruction(asked),
         statements=known,
+        confidence=confidence,
         fence_key=key,
     )

@@ -68,6 +68,7 @@ class Concepts:
         from everyword.knowledge.concepts import count_waiting, would_fold
 
         engine, space = self.scope.engine, self.scope.space
+        self._read_events()
         if dry_run:
             return again(engine, lambda: would_fold(engine, space))
         before = again(engine, self._last_entry)
@@ -106,6 +107,7 @@ class Concepts:
             events=entry.events,
             wing=self.scope.wing,
         )
+        self._read_events()
         engine, space = self.scope.engine, self.scope.space
         again(engine, lambda: catch_up(engine, space, (CONCEPTS,)), resumes=True)
         return replace(entry, undone=True)
@@ -140,13 +142,19 @@ class Concepts:
         rooms: how many a wing shows at most. drawers: how many of the newest events a room shows at most.
         as_of: by what was known then.
         """
-        from everyword.knowledge.window import palace_in
+        from everyword.knowledge.palace import palace_in
 
         checked_count("rooms", rooms, _MOST_SHOWN)
         checked_count("drawers", drawers, _MOST_SHOWN)
         with self.scope.reader(CONCEPTS, STATEMENTS) as reader:
             known = None if as_of is None else as_datetime(as_of, "as_of")
             return palace_in(reader, wing=self.scope.wing, rooms=rooms, drawers=drawers, as_of=known)
+
+    def _read_events(self) -> None:
+        """Bring statements up to date: concepts are made of events that state something."""
+        engine, space = self.scope.engine, self.scope.space
+        if engine.settings.extract:
+            again(engine, lambda: catch_up(engine, space, (STATEMENTS,)), resumes=True)
 
     def _last_entry(self) -> int:
         with self.scope.reader() as reader:
@@ -244,7 +252,7 @@ def _concept_pages(scope: Scope, as_of: datetime | None) -> Iterator[Concept]:
             listed = [concept for _, concept in rows]
             if scope.wing is not None:
                 listed = [reworded(reader, scope.wing, one, as_of) for one in listed]
-        yield from listed
+        yield from (one for one in listed if one.label)
         if len(rows) < _PAGE:
             return
         after = rows[-1][0]

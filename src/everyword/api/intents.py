@@ -68,9 +68,9 @@ class Intents:
     ) -> Intent:
         """Say what is to become of an intent: "accept", "modify" (text: its new words), "defer", "reject" or "done".
 
-        The answer is kept in the log. It moves the threshold of the intent's category, so that more or less of its
-        kind is shown; what was rejected is never shown again. until: not before this time, for "defer". by: who
-        answers (default: "user").
+        "undo" takes the last answer back. Answers are kept in the log. From the third on they move the threshold of the
+        intent's category, so that more or less of its kind is shown; what was rejected is never shown again. until: not
+        before this time, for "defer". by: who answers (default: "user").
         """
         # Imported here: a process that only asks should not pay for what reads events.
         from everyword.ingest.edit_records import write_record

@@ -7,13 +7,15 @@ of ours leave a public method.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Generator
+import sys
+from collections.abc import Callable, Generator, Sized
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, cast
 
+from everyword import __version__
 from everyword.api.arguments import Conditions, Time, filter_of
 from everyword.engine.engine import Engine
 from everyword.engine.retry import again, repeatable
@@ -23,6 +25,7 @@ from everyword.storage.protocol import Reader, Writer
 from everyword.types.events import Filter
 from everyword.types.times import as_datetime
 
+_UNTRACED = ("pulse", "changes")  # what programs poll
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -130,8 +133,28 @@ def _run(self: Scoped, method: Callable[..., Any], args: Any, kwargs: Any, work:
         except Exception as error:
             raise translated(error) from error
 
+    trace: Any = sys.modules.get("opentelemetry.trace")  # there only if the program uses OpenTelemetry itself
     try:
-        result = work()
+        is_traced = trace is not None and method.__name__ not in _UNTRACED
+        result = _traced(trace, self, method, work) if is_traced else work()
     except Exception as error:
         raise translated(error) from error
     return cast("R", each(cast("Generator[Any]", result))) if inspect.isgenerator(result) else result
+
+
+def _traced(trace: Any, self: Scoped, method: Callable[..., Any], work: Callable[[], R]) -> R:
+    """Do the work in a span, with what was called and how much came back, but no words of the memory."""
+    part = type(self).__name__.lower()
+    name = method.__name__ if part == "memory" else f"{part}.{method.__name__}"
+    tracer = trace.get_tracer("everyword", __version__)
+    quiet = {"record_exception": False, "set_status_on_exception": False}
+    with tracer.start_as_current_span(f"everyword.{name}", **quiet) as span:
+        try:
+            result = work()
+        except Exception as error:
+            # The message may quote what was given, so only its type is told.
+            span.set_status(trace.StatusCode.ERROR, type(error).__name__)
+            raise
+        if span.is_recording() and isinstance(result, Sized):
+            span.set_attribute("everyword.results", len(result))
+        return result

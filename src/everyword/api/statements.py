@@ -108,12 +108,12 @@ def _within_wing(
     return kept, visible
 
 
-def statement_pages(scope: Scope, which: StatementFilter, left: int) -> Iterator[Statement]:
+def statement_pages(scope: Scope, which: StatementFilter, left: int, *, newest_first: bool) -> Iterator[Statement]:
     """Read statements in pages, at most `left` of them."""
     after = 0
     while left > 0:
         with scope.reader(STATEMENTS) as reader:
-            rows = reader.statements(which, after=after, limit=min(left, _PAGE))
+            rows = reader.statements(which, after=after, newest_first=newest_first, limit=min(left, _PAGE))
         yield from (statement for _, statement in rows)
         if len(rows) < _PAGE:
             return

@@ -7,15 +7,8 @@ from datetime import UTC, datetime
 from everyword.api.arguments import Time, checked_count, checked_question
 from everyword.api.scope import Scope
 from everyword.errors import InvalidInput
-from everyword.retrieval.wake_up import (
-    MOST_CONFIRMED,
-    WakeUpRequest,
-    candidates,
-    identity_lines,
-    identity_of,
-    wake_up,
-)
-from everyword.storage.protocol import CONCEPTS, FACTS, SESSIONS, Reader
+from everyword.retrieval.wake_up import WakeUpRequest, candidates, identity_lines, identity_of, wake_up
+from everyword.storage.protocol import CONCEPTS, FACTS, Reader
 from everyword.text.rendering import name
 from everyword.types.events import Event, Filter
 from everyword.types.intents import Identity, WakeUp
@@ -28,17 +21,15 @@ _LOOKED_BACK = 20  # events, since some may be dated ahead
 
 def write_wake_up(scope: Scope, budget: int, *, wing: str | None, topic: str | None, now: Time | None) -> WakeUp:
     """Choose and write the lines of a wake-up."""
-    from everyword.knowledge.intents import cached_intents
-    from everyword.knowledge.window import standing_in  # not for a process that only asks
+    from everyword.knowledge.intents import cached_intents  # not for a process that only asks
 
     checked_count("budget", budget, 1_000_000)
     scope.filter(wing=wing)
     about = None if topic is None else checked_question(topic).strip()
     moment = scope.moment(now)
     today = moment.replace(hour=0, minute=0, second=0, microsecond=0)
-    with scope.reader(FACTS, SESSIONS, CONCEPTS) as reader:
+    with scope.reader(FACTS, CONCEPTS) as reader:
         project = scope.wing or wing or _latest_wing(reader)
-        intents = cached_intents(scope.engine, reader, wing=scope.wing, now=today)
         request = WakeUpRequest(
             reader=reader,
             wing=scope.wing,
@@ -46,8 +37,7 @@ def write_wake_up(scope: Scope, budget: int, *, wing: str | None, topic: str | N
             topic=about,
             today=today,
             latest=_latest(reader, scope.wing, moment),
-            confirmed=reader.confirmations(limit=MOST_CONFIRMED),
-            standing=standing_in(reader, intents, wing=scope.wing),
+            intents=cached_intents(scope.engine, reader, wing=scope.wing, now=today),
         )
         first = identity_lines(read_identity(scope, reader, project))
         found = candidates(request)

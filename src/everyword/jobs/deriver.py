@@ -21,7 +21,7 @@ from everyword.engine.engine import Engine, Progress, silent
 from everyword.engine.retry import again
 from everyword.errors import StoreBusy, StoreFull
 from everyword.settings import Settings
-from everyword.storage.protocol import CONCEPTS, FACTS, SESSIONS, STATEMENTS, VIEWS, Reader, Store, Writer
+from everyword.storage.protocol import CONCEPTS, FACTS, STATEMENTS, VIEWS, Reader, Store, Writer
 from everyword.text.terms import ANALYSIS_VERSION
 
 if TYPE_CHECKING:
@@ -43,8 +43,7 @@ _IDLE_S = 1.0  # until the thread ends; the next write starts another
 _SOURCES = {
     STATEMENTS: (),
     FACTS: (STATEMENTS,),
-    SESSIONS: (),
-    CONCEPTS: (),
+    CONCEPTS: (STATEMENTS,),
 }
 
 

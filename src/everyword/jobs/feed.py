@@ -20,7 +20,7 @@ from everyword.types.intents import Intent
 from everyword.types.records import RecordKind
 from everyword.types.times import from_micros
 
-_ADDED = "add_node"  # the journal's word for a new concept
+_WORDED = ("add_node", "update_node")  # actions in the journal that give a concept its words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,17 +93,19 @@ def read_events(scope: FeedScope, after: int, limit: int) -> list[Row]:
 
 
 def read_concepts(scope: FeedScope, after: int, limit: int) -> list[Row]:
-    """Read the concepts that were formed and still exist."""
+    """Read the concepts that were formed and still exist, each at the entry that gave it its first label."""
     rows = scope.reader.fold_entries(after=after, limit=limit)
-    added = {entry.node_id: entry.at for _, entry in rows if entry.action == _ADDED}
-    found = scope.reader.concepts_by_id(list(added), wing=scope.wing) if added else {}
+    ids = sorted({entry.node_id for _, entry in rows if entry.action in _WORDED})
+    labelled = scope.reader.concepts_labelled_by(ids) if ids else {}
+    new = [entry.node_id for number, entry in rows if labelled.get(entry.node_id) == number]
+    found = scope.reader.concepts_by_id(new, wing=scope.wing) if new else {}
     if scope.wing is not None:
         found = {id: reworded(scope.reader, scope.wing, one) for id, one in found.items()}
+    standing = {id: one for id, one in found.items() if one.closed_at is None and one.label}
     return [
-        Row(number, _news("concept", entry.at, concept) if standing else None)
+        Row(number, _news("concept", entry.at, standing[entry.node_id]) if is_told else None)
         for number, entry in rows
-        for concept in [found.get(entry.node_id)]
-        for standing in [entry.action == _ADDED and concept is not None and concept.closed_at is None]
+        for is_told in [labelled.get(entry.node_id) == number and entry.node_id in standing]
     ]
 
 

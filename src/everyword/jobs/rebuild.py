@@ -16,10 +16,10 @@ from everyword.jobs.deriver import BATCH, apply_batch, derive_batch
 from everyword.knowledge import graph
 from everyword.storage.fact_rows import renumbered
 from everyword.storage.opening import open_scratch
-from everyword.storage.protocol import FACTS, SESSIONS, SPACES, STATEMENTS, Store, Sum, Table, Tables
+from everyword.storage.protocol import FACTS, SPACES, STATEMENTS, Store, Sum, Table, Tables
 
 _FACTS = "facts"
-DERIVED = (STATEMENTS, FACTS, SESSIONS)  # the views that need nothing but the log and `READ`
+DERIVED = (STATEMENTS, FACTS)  # the views that need nothing but the log and `READ`
 # What deriving reads besides the log: readings of an LLM, and merges and splits of entities by people.
 READ = ("readings", "entity_edits", "entity_pins")
 # The derived tables, referenced ones first, with the columns that hold row numbers.
@@ -35,7 +35,6 @@ _MADE: Mapping[str, tuple[str, ...]] = {
     "claims": ("number",),
     _FACTS: ("number",),
     "fact_claims": ("fact", "claim"),
-    "session_summaries": (),
 }
 _CHANGED = "changed"  # column of names: the version of the graph, which differs between stores
 _COPY_BATCH = 2_000  # rows
@@ -125,7 +124,6 @@ def _exchanged(engine: Engine, scratch: Store, space: str, copied: _Copied) -> s
         writer.drop_statements(None)
         writer.drop_model_readings(None)
         graph.drop(writer)
-        writer.drop_all_summaries()
         version = writer.graph_state().version
         _take(tables, made, space, version)
         for view in DERIVED:

@@ -21,7 +21,6 @@ from everyword.knowledge import graph
 from everyword.knowledge.concepts import drop_folding, refold
 from everyword.knowledge.graph_forgetting import going, graph_without
 from everyword.knowledge.llm_summaries import forget_plans
-from everyword.knowledge.sessions import refresh
 from everyword.knowledge.statements import LINKED_TURNS, derive_anew, read_without, relink, stated
 from everyword.models.protocol import Embedder
 from everyword.storage.postings import SEAL_AT, Terms, terms_of
@@ -33,7 +32,6 @@ from everyword.storage.protocol import (
     NOT_OWED,
     PLAN,
     SCRUB_OWED,
-    SESSIONS,
     VECTOR_TABLES,
     VIEWS,
     WORD_TABLES,
@@ -93,20 +91,10 @@ def _settle_offline(engine: Engine, progress: Progress) -> Settled:
     derived = 0
     for space in spaces:
         derived += catch_up(engine, space, tuple(VIEWS), progress=progress)
-        _summarise_grown(engine, space)
         engine.changed(space)
     total += engine.store.tend()
     _drop_leftovers(engine)
     return Settled(total, derived)
-
-
-def _summarise_grown(engine: Engine, space: str) -> None:
-    """Summarise the sessions that have grown since their last summary."""
-    with engine.store.reader(space) as reader:
-        grown = [row.session for row in reader.summaries() if row.pending]
-    for session in grown:
-        with engine.store.writer(space) as writer:
-            refresh(writer, session, upto=writer.cursor(SESSIONS))
 
 
 def rebuild(engine: Engine, progress: Progress, *, vectors: bool = True) -> None:

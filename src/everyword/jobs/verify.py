@@ -21,7 +21,6 @@ from everyword.engine.engine import Engine, Progress
 from everyword.errors import ModelError
 from everyword.jobs.rebuild import DERIVED, READ, copy_base, derive_rows, table_of
 from everyword.knowledge.concepts import fold_rows_upto
-from everyword.knowledge.sessions import refresh
 from everyword.models.protocol import Embedder
 from everyword.storage.fact_rows import with_claims_named
 from everyword.storage.nearest import unit_of
@@ -29,7 +28,6 @@ from everyword.storage.opening import open_scratch
 from everyword.storage.protocol import (
     CONCEPTS,
     FACTS,
-    SESSIONS,
     SPACES,
     STATEMENTS,
     FoldMark,
@@ -68,7 +66,6 @@ _BY_LAYER: Mapping[str, Mapping[str, Mapping[str, str]]] = {
         "facts": {},
         "fact_claims": {"fact": "facts", "claim": "claims"},
     },
-    SESSIONS: {"session_summaries": {}},
     CONCEPTS: {
         "fold_journal": {},
         "fold_nodes": {"born_by": "fold_journal", "closed_by": "fold_journal"},
@@ -130,11 +127,6 @@ class _SpaceCheck:
             derive_rows(self._engine, scratch, self._space, some)
             done += len(some)
             self._progress("log", done, total)
-        with scratch.reader(self._space) as reader:
-            grown = [row.session for row in reader.summaries() if row.pending]
-        for session in grown:
-            with scratch.writer(self._space) as writer:
-                refresh(writer, session, upto=writer.last_seq)
 
     def _complete_views(self) -> list[str]:
         """List the views that cover the whole log; a view that is behind is no problem."""
@@ -159,13 +151,10 @@ class _SpaceCheck:
 
     def _row_problems(self, made: Tables, layers: list[str]) -> Iterator[Problem]:
         known: tuple[dict[str, dict[int, int]], dict[str, dict[int, int]]] = ({}, {})
-        pending = {row["session"] for row in self._rows("session_summaries") if row["pending"]}
         for layer in layers:
             for name, points_to in _BY_LAYER[layer].items():
                 ours, theirs = (
-                    _hashes(
-                        name, self._rows_of(reader, name), _shared(self._stored, made, name), points_to, by, pending
-                    )
+                    _hashes(name, self._rows_of(reader, name), _shared(self._stored, made, name), points_to, by)
                     for reader, by in zip((self._stored, made), known, strict=True)
                 )
                 self._checked[f"rows of {name}"] = self._checked.get(f"rows of {name}", 0) + len(ours)
@@ -251,7 +240,6 @@ def _hashes(
     columns: list[str],
     points_to: Mapping[str, str],
     known: dict[str, dict[int, int]],
-    pending: set[str],
 ) -> array[int]:
     """Hash rows independently of the store: replace row numbers by the hashes of the rows they refer to."""
     hashes: array[int] = array("Q")
@@ -264,8 +252,6 @@ def _hashes(
                 row[column] = known[target].get(row[column], -1)
         if table == "facts":
             row["body"] = with_claims_named(row["body"], known["claims"])
-        elif table == "session_summaries" and row["session"] in pending:  # summarises fewer events
-            row |= {"events": row["events"] + row["pending"], "pending": 0, "body": ""}
         hashed = row_hash(row, compared)
         if own is not None:
             numbered[row[own]] = hashed

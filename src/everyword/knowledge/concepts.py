@@ -1,15 +1,15 @@
 """Fold events into the concept graph, in the order of arrival.
 
-The graph is a function of the log up to a mark. The result does not depend on where a pass stops.
+Only events in which the reader found a statement are folded; without a reader, all that say something. The graph is a
+function of the log up to a mark. The result does not depend on where a pass stops.
 """
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
@@ -17,22 +17,20 @@ from numpy.typing import NDArray
 
 from everyword.engine.engine import Engine
 from everyword.errors import InvalidInput, InvalidSetting
+from everyword.knowledge.concept_clustering import founding, gathering, joining, merging, relating
+from everyword.knowledge.concept_executor import Cause, Executor
+from everyword.knowledge.concept_graph import MOST_CONCEPTS, MOST_DIMENSIONS, Graph, Moment, Node, is_silent, moment_of
+from everyword.knowledge.concept_profiles import Profile, load_profile
 from everyword.knowledge.concept_visibility import reworded
-from everyword.knowledge.legacy.fold.executor import Cause, Executor
-from everyword.knowledge.legacy.fold.folder import fold_event
-from everyword.knowledge.legacy.fold.graph import MOST_CONCEPTS, Graph
-from everyword.knowledge.legacy.fold.llm.kept import plan_of
-from everyword.knowledge.legacy.fold.moments import MOST_DIMENSIONS, Moment, bare_moment, moment_of, stored_moment
-from everyword.knowledge.legacy.fold.rows import node_of
-from everyword.knowledge.legacy.fold.themes import Profile, load_profile
+from everyword.knowledge.llm.stored_plans import plan_of
 from everyword.knowledge.llm_summaries import owe_plan
+from everyword.knowledge.reading import Said, said_in, states_something
 from everyword.storage.protocol import CONCEPTS, COUNTED, FoldMark, Model, Reader, Writer
 from everyword.types.concepts import (
     LEAST_GROUNDS,
     AddEdge,
     Concept,
     Debt,
-    EdgeKind,
     Folded,
     JournalEntry,
     RemoveNode,
@@ -48,6 +46,8 @@ _ENTRY = "entry"  # key in the payload of a record that undoes a change
 _PAGE = 256  # events
 DRY_RUN_EVENTS = 5_000  # folded by a dry run at most
 _MOST_CACHED = 64  # graphs in one process
+# Sizes at which a concept is worded anew, compared with its neighbours, and linked if it has no link.
+_REVIEWED_AT = frozenset((6, 12, 24, 48, 96, 192, 384, 768))
 
 
 class GraphCache:
@@ -102,8 +102,8 @@ def refold(writer: Writer, engine: Engine, seq: int) -> None:
     if mark is None or mark.upto < seq:
         return
     stale = writer.roll_back_folding(seq)
-    graph = Graph(writer.space, _profile(engine, mark))
-    executor = Executor(writer, graph, _Log(writer, graph.profile))
+    log = _Log(writer)
+    executor = Executor(writer, Graph(writer.space, _profile(engine, mark), log.model), log)
     for id in stale:
         executor.restate(id)
     executor.flush()
@@ -115,7 +115,7 @@ def drop_folding(writer: Writer, engine: Engine) -> None:
     mark = writer.fold_mark()
     writer.roll_back_folding(0)
     epoch = mark.epoch + 1 if mark is not None else 0
-    writer.set_fold_mark(FoldMark(0, epoch, engine.settings.profile))
+    writer.set_fold_mark(FoldMark(0, epoch, engine.settings.chosen_profile))
 
 
 def executor_for(engine: Engine, writer: Writer, mark: FoldMark) -> Executor:
@@ -124,9 +124,8 @@ def executor_for(engine: Engine, writer: Writer, mark: FoldMark) -> Executor:
 
 
 def _executor(engine: Engine, writer: Writer, mark: FoldMark) -> tuple[Executor, _Log]:
-    profile = _profile(engine, mark)
-    graph = engine.cache(GraphCache).take(writer.space, mark) or _load(writer, profile)
-    log = _Log(writer, profile)
+    log = _Log(writer)
+    graph = engine.cache(GraphCache).take(writer.space, mark) or _load(writer, _profile(engine, mark), log.model)
     return Executor(writer, graph, log), log
 
 
@@ -138,26 +137,20 @@ def cause_of(seq: int, event: Event) -> Cause:
 
 def carry_out(writer: Writer, executor: Executor, cause: Cause, plan: UpdatePlan) -> None:
     """Carry out the plan of an LLM completely, or raise an error and change nothing."""
-    graph = executor.graph
-    placed: list[str] = []  # events that the plan puts into a concept
     for one in plan.operations:
         match one:
             case UpdateNode(label=str(label)):
                 if writer.concept_of_label(label) not in (None, one.id):
                     raise _refusal(f"the label {label!r} belongs to another concept")
             case RemoveNode(target=str(target)):
-                counted = {member.event_id for member in writer.members([target]) if member.weight >= COUNTED}
+                counted = {member.event_id for member in writer.members([target])}
                 if one.id in counted and len(counted) <= LEAST_GROUNDS:
                     raise _refusal(f"fewer than {LEAST_GROUNDS} events would be left to {target}")
-            case AddEdge(kind=EdgeKind.GROUNDS | EdgeKind.REINFORCES):
-                placed.append(one.source)
             case _:
                 pass
     executor.begin(cause)
     executor.run(plan, Debt.PROPOSAL)
-    executor.settle([moment for id in placed if (moment := graph.loose_event(id)) is not None])
     executor.flush()
-    _hold(writer, graph)
 
 
 def _refusal(why: str) -> InvalidInput:
@@ -177,9 +170,10 @@ def fold_rows(engine: Engine, writer: Writer, rows: Sequence[tuple[int, Event]])
         return 0, []
     executor, log = _executor(engine, writer, mark)
     log.prepare(rows)
+    worth = _worth_folding(engine, writer, rows)
     plans = _plans(writer, [seq for seq, _ in rows])
     for seq, event in rows:
-        _fold_one(engine, executor, log, seq, event, writer)
+        _fold_one(engine, executor, log, seq, event, writer, worth=seq in worth)
         for plan in plans.get(seq, ()):
             # Skip a plan that no longer fits: forgetting may have changed its concepts.
             with suppress(InvalidInput):
@@ -211,7 +205,22 @@ def _plans(writer: Writer, seqs: Sequence[int]) -> dict[int, list[UpdatePlan]]:
     return found
 
 
-def _fold_one(engine: Engine, executor: Executor, log: _Log, seq: int, event: Event, writer: Writer) -> None:
+def reads_statements(engine: Engine) -> bool:
+    """Tell whether statements are read, so that concepts follow them."""
+    return engine.settings.extract and engine.reader is not None
+
+
+def _worth_folding(engine: Engine, writer: Writer, rows: Sequence[tuple[int, Event]]) -> set[int]:
+    """Choose the events in which the reader found a statement: small talk makes no concepts."""
+    said = [seq for seq, event in rows if not is_silent(event)]
+    if not reads_statements(engine):
+        return set(said)
+    return {seq for seq, (_, body) in writer.model_readings(said).items() if states_something(body)}
+
+
+def _fold_one(
+    engine: Engine, executor: Executor, log: _Log, seq: int, event: Event, writer: Writer, *, worth: bool
+) -> None:
     undone = _undo_of(event)
     if undone is not None:
         found = writer.fold_entry(undone)
@@ -220,14 +229,37 @@ def _fold_one(engine: Engine, executor: Executor, log: _Log, seq: int, event: Ev
             executor.undo(*found)
             executor.flush()
         return
-    moment = log.moment(seq, event)
-    if moment is None:
+    moment = log.moments([seq])[seq]
+    if not worth or not len(moment.vector):
         return
     try:
-        fold_event(executor, moment)
+        _fold_event(executor, moment, cause_of(seq, event))
     except InvalidInput as error:
         # The event must stay stored even if it can't be folded.
         engine.models.say(f"{event.id} was not folded completely: {error}")
+
+
+def _fold_event(executor: Executor, moment: Moment, cause: Cause) -> None:
+    """Let an event join a concept, found one, or wait; then review the concept that it changed."""
+    graph = executor.graph
+    executor.begin(cause, moment)
+    plan = joining(graph, moment)
+    changed = [one.target for one in plan.operations if isinstance(one, AddEdge)]
+    executor.run(plan, Debt.REINFORCEMENT)
+    if not changed:
+        executor.loosen(moment)
+        made = executor.run(founding(graph, moment), Debt.EMERGENCE)
+        for id in made:
+            executor.run(gathering(graph, graph.nodes[id]), Debt.REINFORCEMENT)
+            executor.run(relating(graph, graph.nodes[id], moment), Debt.COMPLETION)
+        changed = list(made)
+    for id in changed:
+        if graph.nodes[id].size in _REVIEWED_AT:
+            executor.reword(id)
+            if not executor.linked(id):
+                executor.run(relating(graph, graph.nodes[id], moment), Debt.COMPLETION)
+        executor.run(merging(graph, graph.nodes[id]), Debt.MERGING)
+    executor.rest()
 
 
 def _undo_of(event: Event) -> str | None:
@@ -235,27 +267,20 @@ def _undo_of(event: Event) -> str | None:
     return id
 
 
-def _load(writer: Writer, profile: Profile) -> Graph:
+def _load(writer: Writer, profile: Profile, model: Model | None) -> Graph:
     """Load the working graph from the store."""
-    graph = Graph(writer.space, profile)
+    graph = Graph(writer.space, profile, model)
     rows = sorted(writer.fold_work(limit=MOST_CONCEPTS), key=lambda row: (row.touched, row.id))
     for row in rows[-MOST_CONCEPTS:]:
-        graph.put(node_of(row))
+        graph.put(Node.of_row(row))
     for row in writer.fold_loose():
-        graph.loosen(stored_moment(row.seq, row.at, row.vector, json.loads(row.body)))
-    _hold(writer, graph)
+        graph.loosen(Moment.of_row(row))
     graph.apart = set(writer.kept_apart())
     return graph
 
 
-def _hold(writer: Writer, graph: Graph) -> None:
-    """Read the concepts of events that have no concept of their own yet."""
-    held = writer.held_by(sorted(graph.loose))
-    graph.held = {**{seq: {} for seq in graph.loose}, **held}
-
-
 def _mark(engine: Engine, writer: Writer) -> FoldMark:
-    return writer.fold_mark() or FoldMark(0, 0, engine.settings.profile)
+    return writer.fold_mark() or FoldMark(0, 0, engine.settings.chosen_profile)
 
 
 def _profile(engine: Engine, mark: FoldMark) -> Profile:
@@ -263,41 +288,43 @@ def _profile(engine: Engine, mark: FoldMark) -> Profile:
     try:
         return load_profile(mark.profile)
     except InvalidSetting:
-        return load_profile(engine.settings.profile)  # the profile is a file that this machine lacks
+        return load_profile(engine.settings.chosen_profile)  # the profile is a file that this machine lacks
 
 
 class _Log:
     """What folding reads of the log in one transaction, cached."""
 
-    def __init__(self, writer: Reader, profile: Profile) -> None:
-        self._reader, self._profile = writer, profile
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
         self._vectors: dict[int, NDArray[np.int8]] = {}
         self._events: dict[int, Event] = {}
         self._moments: dict[int, Moment] = {}
-        self._model: Model | None = next((one for one in writer.file.models() if one.state == "active"), None)
+        self._said: dict[int, Said] = {}
+        self.model: Model | None = next((one for one in reader.file.models() if one.state == "active"), None)
 
     def prepare(self, rows: Sequence[tuple[int, Event]]) -> None:
         """Read the vectors of the next events in one query."""
         self._events.update(rows)
         self.vectors([seq for seq, _ in rows])
 
-    def moment(self, seq: int, event: Event) -> Moment | None:
-        found = moment_of(event, seq, self.vectors([seq]).get(seq), self._profile)
-        if found is not None:
-            self._moments[seq] = found
-        return found
-
     def moments(self, seqs: Sequence[int]) -> dict[int, Moment]:
         missing = [seq for seq in seqs if seq not in self._moments]
         vectors = self.vectors(missing)
         for seq, event in self._fetch(missing).items():
-            self._moments[seq] = self.moment(seq, event) or bare_moment(event, seq, vectors.get(seq))
+            self._moments[seq] = moment_of(event, seq, vectors.get(seq), self.said([seq])[seq].quotes)
         return {seq: self._moments[seq] for seq in seqs if seq in self._moments}
+
+    def said(self, seqs: Sequence[int]) -> dict[int, Said]:
+        missing = [seq for seq in seqs if seq not in self._said]
+        stored = self._reader.model_readings(missing) if missing else {}
+        for seq, event in self._fetch(missing).items():
+            self._said[seq] = said_in(event, stored[seq][1] if seq in stored else None)
+        return {seq: self._said[seq] for seq in seqs if seq in self._said}
 
     def vectors(self, seqs: Sequence[int]) -> dict[int, NDArray[np.int8]]:
         missing = [seq for seq in seqs if seq not in self._vectors]
-        if missing and self._model is not None:
-            self._vectors |= self._reader.pooled(self._model, missing)
+        if missing and self.model is not None:
+            self._vectors |= self._reader.pooled(self.model, missing)
         return {seq: self._vectors[seq][:MOST_DIMENSIONS] for seq in seqs if seq in self._vectors}
 
     def texts(self, seqs: Sequence[int]) -> dict[int, str]:
@@ -346,17 +373,16 @@ def topics_of(
     *,
     wing: str | None = None,
     as_of: datetime | None = None,
-    wings: bool = False,
 ) -> Topics:
-    """Find the concepts of some events; wings: also read the wings of each concept, which is slower."""
+    """Find the concepts of some events."""
     held = reader.held_by(seqs, as_of=as_of)
     nearest = {
         seq: [id for id, weight in sorted(several.items(), key=lambda one: (-one[1], one[0])) if weight >= COUNTED]
         for seq, several in held.items()
     }
     ids = sorted({id for several in nearest.values() for id in several[:MOST_OF_AN_EVENT]})
-    found = _found(reader, ids, wing, as_of, wings)
-    standing = {id: concept for id, concept in found.items() if concept.closed_at is None}
+    found = _found(reader, ids, wing, as_of)
+    standing = {id: concept for id, concept in found.items() if concept.closed_at is None and concept.label}
     neighbours: dict[str, set[str]] = {id: set() for id in standing}
     for pair in reader.concept_neighbours(sorted(standing), as_of=as_of):
         for one, other in (pair, pair[::-1]):
@@ -382,13 +408,9 @@ def topics_of(
     )
 
 
-def _found(
-    reader: Reader, ids: Sequence[str], wing: str | None, as_of: datetime | None, wings: bool
-) -> Mapping[str, Concept]:
+def _found(reader: Reader, ids: Sequence[str], wing: str | None, as_of: datetime | None) -> Mapping[str, Concept]:
     """Read concepts; current ones of all wings come from an index."""
-    if wing is not None or as_of is not None:
-        found = reader.concepts_by_id(ids, wing=wing, as_of=as_of)
-        return found if wing is None else {id: reworded(reader, wing, one, as_of) for id, one in found.items()}
-    standing = reader.standing_concepts(ids)
-    of = reader.concept_wings(ids) if wings else {}
-    return {id: replace(one, wings=of[id]) if id in of else one for id, one in standing.items()}
+    if wing is None and as_of is None:
+        return reader.standing_concepts(ids)
+    found = reader.concepts_by_id(ids, wing=wing, as_of=as_of)
+    return found if wing is None else {id: reworded(reader, wing, one, as_of) for id, one in found.items()}

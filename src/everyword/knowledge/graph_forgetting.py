@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from everyword.knowledge.graph import bearing_on, fold, mentions_of, rehome, speaker_of
+from everyword.knowledge.llm_summaries import forget_written
 from everyword.knowledge.names import NameIndex, kin_of
-from everyword.knowledge.sessions import forget_sessions
 from everyword.storage.protocol import SPEAKS, FactKey, MentionRow, NameRow, Writer
 from everyword.types.events import Event
 from everyword.types.graph import KnownName, name_key
@@ -57,7 +57,7 @@ def graph_without(writer: Writer, going: Going) -> None:
         writer.drop_loose_pins()
     fold(writer, going.keys)
     rehome(writer)
-    forget_sessions(writer, going.sessions)
+    forget_written(writer, sorted(going.sessions))
 
 
 @dataclass(slots=True)

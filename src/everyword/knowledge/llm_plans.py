@@ -12,12 +12,13 @@ from functools import partial
 from everyword.engine.engine import Engine, Progress
 from everyword.engine.llm_queue import llm_to_fold, work_through
 from everyword.errors import InvalidInput
+from everyword.knowledge.concept_profiles import load_profile
 from everyword.knowledge.concepts import GraphCache, carry_out, cause_of, executor_for
-from everyword.knowledge.legacy.fold.llm.kept import plan_to_json
-from everyword.knowledge.legacy.fold.llm.plans import Proposal, ShownConcept, ShownEvent, View, propose
+from everyword.knowledge.llm.plans import Proposal, ShownConcept, ShownEvent, View, propose
+from everyword.knowledge.llm.stored_plans import plan_to_json
 from everyword.knowledge.window import window_in
 from everyword.models.protocol import LLM
-from everyword.storage.protocol import COUNTED, PLAN, Job, Member, Reader, Writer
+from everyword.storage.protocol import PLAN, Job, Member, Reader, Writer
 from everyword.text.terms import question_terms
 from everyword.types.concepts import AddNode, UpdateNode, UpdatePlan
 from everyword.types.events import Event
@@ -104,11 +105,13 @@ def _view(reader: Reader, engine: Engine) -> View:
     window = window_in(
         reader, wing=None, now=from_micros(engine.now()), budget=WINDOW_TOKENS, tokenizer=engine.tokenizer
     )
-    ids = [item.id for item in window.items if item.kind == "concept"]
-    concepts = reader.concepts_by_id(ids)
     lines = {item.id: item.text for item in window.items if item.kind == "event"}
     raw = [raw_id for id in lines if (raw_id := raw_event_id(id)) is not None]
     known = sorted(reader.find(raw).values(), key=lambda one: one.seq)
+    # A window shows concepts that have a label. The LLM may find one for the others.
+    holding = [id for held in reader.held_by([one.seq for one in known]).values() for id in held]
+    ids = list(dict.fromkeys((*(item.id for item in window.items if item.kind == "concept"), *holding)))
+    concepts = reader.concepts_by_id(ids)
     held: dict[str, list[Member]] = {}
     for member in reader.members(ids):
         held.setdefault(member.event_id, []).append(member)
@@ -121,19 +124,19 @@ def _view(reader: Reader, engine: Engine) -> View:
         ),
         events=tuple(_shown(one.event, lines[one.event.id], held.get(one.event.id, ())) for one in known),
         goals=tuple(item.text for item in window.items if item.kind == "intent"),
+        domain=load_profile(engine.settings.chosen_profile).prompt,
     )
 
 
 def _shown(event: Event, line: str, members: Iterable[Member]) -> ShownEvent:
-    """Show an event with its concepts, strongest first, and those that it is only near."""
+    """Show an event with its concepts, strongest first."""
     ranked = sorted(members, key=lambda one: (-one.weight, one.concept))
     return ShownEvent(
         id=event.id,
         text=event.text,
         line=line,
         speaker=event.speaker or "",
-        concepts={one.concept: one.kind for one in ranked if one.weight >= COUNTED},
-        beside=frozenset(one.concept for one in ranked if one.weight < COUNTED),
+        concepts={one.concept: one.kind for one in ranked},
     )
 
 

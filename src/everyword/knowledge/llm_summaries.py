@@ -8,7 +8,7 @@ from functools import partial
 
 from everyword.engine.engine import Engine, Progress
 from everyword.engine.llm_queue import llm_to_fold, work_through
-from everyword.knowledge.legacy.fold.llm.summaries import WrittenSummary, shown_turns, write_summary
+from everyword.knowledge.llm.summaries import WrittenSummary, shown_turns, write_summary
 from everyword.models.protocol import LLM
 from everyword.storage.protocol import PLAN, SUMMARISE, Job, Reader, Writer, WrittenRow
 from everyword.types.concepts import Debt, JournalEntry

@@ -9,7 +9,7 @@ import json
 import re
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from everyword.models.reader.decoding import FoundEntity, FoundStatement
 from everyword.models.reader.reader import Reader, TurnReading
@@ -177,6 +177,43 @@ def from_body(event: Event, body: str) -> EventReading:
         for a, b, kind, mode, state, about, relation, value, score in held["statements"]
     ]
     return EventReading(tuple(names), tuple(statements))
+
+
+class Stated(NamedTuple):
+    """The words of a statement in a stored reading."""
+
+    quote: str
+    value: str | None
+
+
+def words_in(event: Event, body: str) -> tuple[list[str], list[Stated]]:
+    """Give the names and the statements of a stored reading, the surest first; faster than `from_body`."""
+    held: dict[str, Any] = json.loads(body)
+    text = event.text
+    statements = sorted(held["statements"], key=lambda one: (-one[-1], one[0], one[1]))
+    names = [text[start:end] for start, end, _, _ in held["names"]]
+    return names, [Stated(text[one[0] : one[1]], text[slice(*one[7])] if one[7] else None) for one in statements]
+
+
+class Said(NamedTuple):
+    """What the reader found in an event; all of its text where nothing was read."""
+
+    quotes: tuple[str, ...]  # of its statements, the surest first
+    things: tuple[str, ...] = ()  # names, and what statements are about
+    names: tuple[str, ...] = ()
+
+
+def said_in(event: Event, body: str | None) -> Said:
+    """Give what a stored reading found in an event; without one, its text."""
+    names, statements = words_in(event, body) if body is not None else ([], [])
+    quotes = tuple(one.quote for one in statements) or (event.text,)
+    values = (one.value for one in statements if one.value is not None)
+    return Said(quotes, (*names, *values), tuple(sorted(set(names))))
+
+
+def states_something(body: str) -> bool:
+    """Tell whether a stored reading has a statement."""
+    return '"statements":[]' not in body
 
 
 def compared_in(body: str) -> dict[str, str]:

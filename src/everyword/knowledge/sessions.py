@@ -1,142 +1,227 @@
-"""Summaries of sessions, renewed as they grow: the longer a session, the less often."""
+"""Summaries of sessions: the statements that matter most, what was decided, done and left open.
+
+They are computed when sessions are read. So they follow what statements became later: a plan that was fulfilled in
+another session is not open any more.
+"""
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Iterable, Sequence
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import NamedTuple
 
 from everyword.knowledge.entities import read_entities
-from everyword.knowledge.llm_summaries import forget_written, written_of
-from everyword.storage.protocol import SESSIONS, Cursor, Reader, SummaryRow, Writer
-from everyword.types.events import Event, Filter, Session, Span, Theme
-from everyword.types.ids import raw_event_id
+from everyword.knowledge.llm_summaries import written_of
+from everyword.storage.protocol import Reader
+from everyword.text.skipping import prose
+from everyword.text.spans import sentences
+from everyword.text.terms import question_terms, stop_terms
+from everyword.types.events import ASSISTANTS, Event, Filter, Session, Span, SummaryPart, Theme
+from everyword.types.statements import TO_DO, Stance, Statement, StatementKind, Status
+from everyword.types.trust import states_nothing
 
-if TYPE_CHECKING:
-    from everyword.knowledge.legacy.fold.sessions import SessionSummary
-
-
-GROWN = 0.5  # share of new events at which a session is summarised again, so that each event is read about three times
-MOST_AT_ONCE = 400  # events of a session that a write summarises; settle() does longer ones
-_PAGE = 500
-
-
-def summarise_new(writer: Writer, rows: Sequence[tuple[int, Event]]) -> None:
-    """Count new events of sessions, and summarise those that grew enough."""
-    counts = Counter(event.session for _, event in rows if event.session is not None)
-    for row in writer.count_pending(dict(sorted(counts.items()))):
-        if row.pending > GROWN * row.events and row.events + row.pending <= MOST_AT_ONCE:
-            refresh(writer, row.session, upto=rows[-1][0])
-
-
-def refresh(writer: Writer, session: str, *, upto: int) -> None:
-    """Summarise a session from its events up to one."""
-    from everyword.knowledge.legacy.fold.sessions import summarise  # slow to import, and not needed for reading
-
-    events = session_events(writer, session, upto=upto)
-    if events:
-        body = _body(summarise(events))
-        writer.put_summary(SummaryRow(session, len(events), 0, body))
-    else:
-        writer.drop_summaries([session])
-
-
-def forget_sessions(writer: Writer, sessions: Iterable[str]) -> None:
-    """Drop the summaries of sessions that lost events, and summarise what is left."""
-    touched, upto = sorted(sessions), writer.cursor(SESSIONS)
-    writer.drop_summaries(touched)
-    forget_written(writer, touched)
-    for session in touched:
-        events = session_events(writer, session, upto=upto, most=MOST_AT_ONCE + 1)
-        if len(events) > MOST_AT_ONCE:
-            writer.put_summary(SummaryRow(session, 0, len(events), ""))
-        elif events:
-            refresh(writer, session, upto=upto)
-
-
-def session_events(reader: Reader, session: str, *, upto: int | None = None, most: int | None = None) -> list[Event]:
-    """Read the events of a session in order of time; upto: without those that arrived later."""
-    events: list[Event] = []
-    after: Cursor | None = None
-    while most is None or len(events) < most:
-        rows = reader.page(Filter(session=session), after=after, limit=_PAGE)
-        events += [event for place, event in rows if upto is None or place.seq <= upto]
-        if len(rows) < _PAGE:
-            break
-        after = rows[-1][0]
-    return events
-
-
-def _body(summary: SessionSummary) -> str:
-    """Serialise a summary: sentences as spans of events."""
-    themes = [[theme.event_id, *theme.span, theme.score] for theme in summary.themes]
-    return json.dumps({"keys": summary.keys, "themes": themes}, ensure_ascii=True, separators=(",", ":"))
-
-
-def keys_of(body: str) -> tuple[str, ...]:
-    """Read the phrases of a summary."""
-    return tuple(json.loads(body)["keys"]) if body else ()
-
-
-def themes_of(reader: Reader, bodies: Sequence[str]) -> list[tuple[Theme, ...]]:
-    """Read the sentences of summaries."""
-    held: list[list[list[Any]]] = [json.loads(body)["themes"] if body else [] for body in bodies]
-    raw = {id: raw_id for themes in held for id, *_ in themes if (raw_id := raw_event_id(id)) is not None}
-    found = {known.event.id: known.event for known in reader.find(list(raw.values())).values()}
-    return [
-        tuple(
-            Theme(
-                text=found[id].text[start:end],
-                event_id=id,
-                span=Span(start, end),
-                at=found[id].at,
-                speaker=found[id].speaker or found[id].role,
-                score=score,
-            )
-            for id, start, end, score in themes
-            if id in found
-        )
-        for themes in held
-    ]
-
-
-MOST_MADE = 20  # outdated summaries that a read recomputes; the rest are shown as stored
+MOST_READ = 400  # events of a session, the latest: what it achieved stands at its end
+MOST_ABOUT = 3  # statements that say what a session was about
+MOST_OF_A_PART = 3  # further ones that were decided, done or left open
+MOST_KEYS = 5
 MOST_ENTITIES = 12
+LONGEST = 320  # characters of a sentence; a longer one is a list
+
+_KINDS: Mapping[StatementKind, float] = {
+    StatementKind.DECISION: 1.2,
+    StatementKind.PLAN: 1.1,
+    StatementKind.TASK: 1.1,
+    StatementKind.EVENT: 1.1,
+    StatementKind.RELATIONSHIP: 0.7,
+}
+_OTHER_KIND = 0.8
+_PARTS = (SummaryPart.DECIDED, SummaryPart.DONE, SummaryPart.OPEN)
+_OPENING = 4  # first turns of people, whose sentences may say what a session is about though they state nothing
+_OPENING_SURE = 0.4  # how far these are trusted
+_FIRST = 1.0  # how much it counts that something was said first; the last sentence gains nothing
+_ASSISTANT = 0.35  # an assistant says most of the words, and less of what a session is about
+_CENTRAL = 3.0  # how much it counts that the rest of the session speaks of the same
+_LEAST_SURE = 0.3  # confidence in what was decided, done or left open
+_SAME = 0.5  # cosine of words from which two sentences say the same
+_LEAST_TERMS, _FULL_TERMS = 3, 5  # words from which a sentence says something, and enough, by itself
 
 
 def with_summaries(reader: Reader, listed: Sequence[Session], which: Filter) -> list[Session]:
     """Add summaries to sessions, except to those of which the filter shows only a part."""
-    rows = {row.session: row for row in reader.summaries([session.name for session in listed])}
-    names = [
-        session.name
-        for session in listed
-        if which.empty or ((row := rows.get(session.name)) and session.events == row.events + row.pending)
-    ]
-    behind = [name for name in names if name not in rows or rows[name].pending][:MOST_MADE]
-    bodies = {name: rows[name].body if name in rows else "" for name in names}
-    bodies |= {name: _made(reader, name) for name in behind}
-    themes = dict(zip(names, themes_of(reader, [bodies[name] for name in names]), strict=True))
-    written = reader.written(names)
-    named = reader.named_in_sessions(names, most=MOST_ENTITIES)
-    ids = sorted({id for several in named.values() for id in several})
-    shown = {one.id: one.name for one in read_entities(reader, ids)}
+    whole = [one.name for one in listed if which.empty or reader.session_reach(one.name).events == one.events]
+    written = reader.written(whole)
+    named = reader.named_in_sessions(whole, most=MOST_ENTITIES)
+    names = {one.id: one.name for one in read_entities(reader, sorted({id for ids in named.values() for id in ids}))}
+    found = {name: summary_of(reader, name) for name in whole}
     return [
         replace(
             session,
-            keys=keys_of(bodies[session.name]),
-            summary=themes[session.name],
-            entities=tuple(shown[id] for id in named.get(session.name, ()) if id in shown),
+            summary=found[session.name],
+            entities=(entities := tuple(names[id] for id in named.get(session.name, ()) if id in names)),
+            keys=tuple(name for name in entities if name not in session.speakers)[:MOST_KEYS],
             written=written_of(written.get(session.name), session.events),
         )
-        if session.name in themes
+        if session.name in found
         else session
         for session in listed
     ]
 
 
-def _made(reader: Reader, session: str) -> str:
-    from everyword.knowledge.legacy.fold.sessions import summarise
+def summary_of(reader: Reader, session: str) -> tuple[Theme, ...]:
+    """Summarise a session: first what it was about, then what else was decided, done and left open."""
+    seqs = reader.session_seqs(session)[-MOST_READ:]
+    events, stated = reader.fetch(seqs), reader.statements_of(seqs)
+    said = [(events[seq], stated.get(seq, [])) for seq in seqs if not states_nothing(events[seq])]
+    return (*summarise(said), *_reported(events[seq] for seq in reversed(seqs)))
 
-    return _body(summarise(session_events(reader, session, most=MOST_AT_ONCE)))
+
+def summarise(said: Sequence[tuple[Event, Sequence[Statement]]]) -> tuple[Theme, ...]:
+    """Summarise a session by its events in order of time, with what each of them states."""
+    found = _scored(list(_candidates(said)), [event for event, _ in said])
+    best = sorted(range(len(found)), key=lambda place: (-found[place].score, place))
+    about: list[int] = []
+    for place in best:
+        if len(about) < MOST_ABOUT and not _repeats(found[place], (found[other] for other in about)):
+            about.append(place)
+    more: list[int] = []
+    for part in _PARTS:
+        these = [place for place in best if found[place].part is part and found[place].sure >= _LEAST_SURE]
+        count = 0
+        for place in these:
+            if count < MOST_OF_A_PART and not _repeats(found[place], (found[other] for other in (*about, *more))):
+                more.append(place)
+                count += 1
+    return tuple(
+        _quoted(one.event, one.span, one.part, one.score)
+        for one in (found[place] for place in (*sorted(about), *sorted(more)))
+    )
+
+
+class _Candidate(NamedTuple):
+    """A sentence that may be in a summary."""
+
+    event: Event
+    span: Span
+    part: SummaryPart
+    sure: float
+    weight: float
+    terms: frozenset[int]
+    score: float = 0.0
+
+
+def _candidates(said: Iterable[tuple[Event, Sequence[Statement]]]) -> Iterator[_Candidate]:
+    """Give the sentences that state something, and those with which people open the session, in order of time."""
+    turns = 0
+    for event, stated in said:
+        assistant = _is_assistant(event)
+        turns += not assistant
+        opens = not assistant and turns <= _OPENING
+        for span, terms in _sentences(event.text) if stated or opens else ():
+            inside = [one for one in stated if one.span.start < span.end and span.start < one.span.end]
+            words = event.text[span.start : span.end].split()
+            tells = len(terms) >= _LEAST_TERMS or (inside and terms and len(words) > _LEAST_TERMS)
+            if not tells or not (inside or opens) or span.end - span.start > LONGEST:
+                continue
+            surest = max(inside, key=lambda one: one.confidence * _weight(one), default=None)
+            sure = max(surest.confidence if surest is not None else 0.0, _OPENING_SURE if opens else 0.0)
+            weight = _weight(surest) if surest is not None else _OTHER_KIND
+            weight *= _ASSISTANT if assistant else 1.0
+            yield _Candidate(event, span, _part(inside), sure, weight, terms)
+
+
+@lru_cache(maxsize=4096)  # sessions are listed again and again
+def _sentences(text: str) -> tuple[tuple[Span, frozenset[int]], ...]:
+    """Cut the prose of a text into sentences, each with its words of content."""
+    plain = prose(text)
+    return tuple(
+        (one, frozenset(question_terms(plain[one.start : one.end])) - stop_terms()) for one in sentences(plain)
+    )
+
+
+def _weight(statement: Statement) -> float:
+    return _KINDS.get(statement.kind, _OTHER_KIND)
+
+
+def _part(inside: Sequence[Statement]) -> SummaryPart:
+    parts = {part_of(one) for one in inside if one.confidence >= _LEAST_SURE}
+    return next(
+        (part for part in (SummaryPart.DECIDED, SummaryPart.DONE, SummaryPart.OPEN) if part in parts), SummaryPart.ABOUT
+    )
+
+
+def part_of(statement: Statement) -> SummaryPart:
+    """Tell what a statement says of a session: that something was decided, done or left open, or neither."""
+    if statement.kind is StatementKind.DECISION and statement.status is Status.CURRENT:
+        return SummaryPart.DECIDED
+    if statement.stance is Stance.DONE or (statement.kind is StatementKind.EVENT and statement.replaces is not None):
+        return SummaryPart.DONE
+    is_open = statement.stance is Stance.HOLDS and statement.status is Status.CURRENT and not statement.negated
+    return SummaryPart.OPEN if statement.kind in TO_DO and is_open else SummaryPart.ABOUT
+
+
+def _scored(found: Sequence[_Candidate], events: Sequence[Event]) -> list[_Candidate]:
+    """Score sentences by how sure they are, how early they come, and how much of the session speaks of the same."""
+    centre = defaultdict[int, float](float)  # the sum of the events' word vectors, each of length 1
+    for event in events:
+        terms = frozenset[int]().union(*(terms for _, terms in _sentences(event.text)))
+        for term in terms:
+            centre[term] += 1 / math.sqrt(len(terms))
+    length = math.sqrt(sum(weight * weight for weight in centre.values()))
+    return [
+        one._replace(score=round(_score(one, centre, length, place / len(found)), 4)) for place, one in enumerate(found)
+    ]
+
+
+def _score(one: _Candidate, centre: Mapping[int, float], length: float, place: float) -> float:
+    central = sum(centre[term] for term in one.terms) / (math.sqrt(len(one.terms)) * length)
+    score = one.sure * one.weight * (1 + _CENTRAL * central) * (1 + _FIRST * (1 - place))
+    return score * min(1.0, len(one.terms) / _FULL_TERMS)
+
+
+def _is_assistant(event: Event) -> bool:
+    return (event.role or "").lower() in ASSISTANTS or (event.speaker or "").casefold() in ASSISTANTS
+
+
+def _repeats(one: _Candidate, others: Iterable[_Candidate]) -> bool:
+    return any(
+        len(one.terms & other.terms) >= _SAME * math.sqrt(len(one.terms) * len(other.terms))
+        or (one.event.id, one.span) == (other.event.id, other.span)
+        for other in others
+    )
+
+
+def _quoted(event: Event, span: Span, part: SummaryPart, score: float) -> Theme:
+    text = event.text[span.start : span.end]
+    who = event.speaker or event.role
+    return Theme(text=text, event_id=event.id, span=span, at=event.at, speaker=who, score=score, part=part)
+
+
+# What programs report
+
+# What `git commit` prints: "[main 1a2b3c4] Subject".
+_COMMIT = re.compile(r"^\[[^\]\n]{1,200} [0-9a-f]{7,40}\] (\S[^\n]{0,200})$", re.MULTILINE)
+# What test runners print at their end: "12 passed, 1 failed in 3.2s".
+_TESTS = re.compile(r"^[^\n]{0,80}?\b(\d+ (?:passed|failed)\b[^\n=]{0,80}\b)", re.MULTILINE)
+
+
+def _reported(newest_first: Iterable[Event]) -> Iterator[Theme]:
+    """Tell what the tools of a session report: its latest commits, and the last result of its tests."""
+    latest = [event for event in newest_first if states_nothing(event)]
+    commits = [
+        _quoted(event, Span(*found.span(1)), SummaryPart.DONE, 1.0)
+        for event in latest
+        for found in reversed(list(_COMMIT.finditer(event.text)))
+    ]
+    tests = (
+        _quoted(event, Span(*found.span(1)), SummaryPart.DONE, 1.0)
+        for event in latest
+        for found in reversed(list(_TESTS.finditer(event.text)))
+    )
+    yield from reversed(commits[:MOST_OF_A_PART])
+    last = next(tests, None)
+    if last is not None:
+        yield last

@@ -12,11 +12,10 @@ from types import MappingProxyType
 
 from everyword.engine.engine import Engine
 from everyword.knowledge import graph
-from everyword.knowledge.concepts import fold_rows
+from everyword.knowledge.concepts import fold_rows, reads_statements
 from everyword.knowledge.reading import EventReading
-from everyword.knowledge.sessions import summarise_new
 from everyword.knowledge.statements import Reading, derive, read_new, readings_of, stated_in
-from everyword.storage.protocol import CONCEPTS, FACTS, SESSIONS, STATEMENTS, Reader, Writer
+from everyword.storage.protocol import CONCEPTS, FACTS, STATEMENTS, Reader, Writer
 from everyword.types.events import Event
 
 Rows = Sequence[tuple[int, Event]]  # events with their places in the log
@@ -68,18 +67,16 @@ def _apply_facts(batch: Batch, rows: Rows) -> int:
     return len(rows)
 
 
-def _apply_sessions(batch: Batch, rows: Rows) -> int:
-    summarise_new(batch.writer, rows)
-    return len(rows)
-
-
 def _apply_concepts(batch: Batch, rows: Rows) -> int:
+    # Concepts are made of events that state something: what the reader found in them is stored with the statements.
+    if reads_statements(batch.engine):
+        upto = batch.writer.cursor(STATEMENTS)
+        rows = [(seq, event) for seq, event in rows if seq <= upto]
     return fold_rows(batch.engine, batch.writer, rows)[0]
 
 
 BY_NAME: Mapping[str, View] = {
     STATEMENTS: View(_apply_statements, lambda writer: writer.drop_statements(None)),
     FACTS: View(_apply_facts, graph.drop),
-    SESSIONS: View(_apply_sessions, lambda writer: writer.drop_all_summaries()),
     CONCEPTS: View(_apply_concepts, lambda writer: writer.roll_back_folding(0)),
 }

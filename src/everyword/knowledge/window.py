@@ -1,22 +1,19 @@
-"""Compute the window and the palace of a snapshot."""
+"""Compute the window of a snapshot."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
 
+from everyword.knowledge.attention import Node, window
 from everyword.knowledge.concepts import Topics, topics_of
 from everyword.knowledge.intents import intents_in
-from everyword.knowledge.legacy.fold.palace import Kept, Named, lay_out
-from everyword.knowledge.legacy.fold.window import Node, standings, window
 from everyword.models.protocol import Tokenizer
 from everyword.storage.protocol import Access, Reader
 from everyword.text.rendering import name, one_line, speaker_line
 from everyword.text.terms import shortened
-from everyword.types.concepts import Concept
 from everyword.types.events import Event
-from everyword.types.intents import CLOSED, LIVE, Evidence, Intent, Palace, Window
+from everyword.types.intents import LIVE, Intent, Window
 from everyword.types.times import day_in_words
 from everyword.types.trust import effective_at, may_be_shown_unasked
 
@@ -24,7 +21,6 @@ RECENT_EVENTS = 150  # newest events that a window may show
 RECALLED_EVENTS = 50  # most recalled events that it may show
 LIVE_INTENTS = 20
 LONGEST_LINE = 240  # characters of an event in a window
-PALACE_EVENTS = 2_000  # newest events that are sorted into rooms
 
 
 def window_in(
@@ -44,45 +40,22 @@ def window_in(
     already. fence_key: the key of the fence.
     """
     found = intents_in(reader, now=now, wing=wing, as_of=as_of) if intents is None else intents
-    nodes = _nodes(reader, found, wing=wing, as_of=as_of)[0]
+    nodes = _nodes(reader, found, wing=wing, as_of=as_of)
     return window(nodes, now=now, budget=budget, count=tokenizer.count, tokenizer=tokenizer.name, fence_key=fence_key)
 
 
-class Standing(NamedTuple):
-    """The ranking of what a window may show, independent of the hour."""
-
-    of: Mapping[str, float]  # id of an event or a concept -> 0 to 1
-    intents: Sequence[Intent]  # live ones, most urgent first
-    closed: Sequence[Evidence]  # quotes of goals that are done, rejected or expired
-    concepts: Mapping[str, Concept]
-    latest: Mapping[str, Event]  # id of a concept -> the last event that belongs to it
-
-
-def standing_in(reader: Reader, intents: Sequence[Intent], *, wing: str | None) -> Standing:
-    """Rank what the window of a snapshot may show, without filling it."""
-    nodes, events, live, topics = _nodes(reader, intents, wing=wing)
-    latest: dict[str, Event] = {}
-    for seq, event in sorted(events.items(), key=lambda one: (one[1].at, one[0])):
-        latest |= dict.fromkeys(topics.of_event.get(seq, ()), event)
-    closed = [ground for one in intents if one.status in CLOSED for ground in one.grounds]
-    return Standing(standings(nodes), live, closed, topics.concepts, latest)
-
-
-def _nodes(
-    reader: Reader, intents: Sequence[Intent], *, wing: str | None, as_of: datetime | None = None
-) -> tuple[list[Node], dict[int, Event], list[Intent], Topics]:
+def _nodes(reader: Reader, intents: Sequence[Intent], *, wing: str | None, as_of: datetime | None = None) -> list[Node]:
     seqs = reader.newest_events(wing, as_of=as_of, limit=RECENT_EVENTS)
     recalled = reader.most_recalled(limit=RECALLED_EVENTS) if as_of is None else []
     events = reader.fetch(sorted({*seqs, *recalled}))
     events = {seq: event for seq, event in events.items() if wing in (None, event.wing) and may_be_shown_unasked(event)}
     live = [one for one in intents if one.status in LIVE][:LIVE_INTENTS]
     topics = topics_of(reader, list(events), wing=wing, as_of=as_of)
-    nodes = [
+    return [
         *_event_nodes(events, reader.accesses(list(events)) if as_of is None else {}, topics),
         *_concept_nodes(topics),
         *_intent_nodes(live),
     ]
-    return nodes, events, live, topics
 
 
 def _event_nodes(events: Mapping[int, Event], accesses: Mapping[int, Access], topics: Topics) -> list[Node]:
@@ -137,31 +110,3 @@ def _line(event: Event) -> str:
     """Write an event on one line: day, speaker, text."""
     text = shortened(one_line(event.text), LONGEST_LINE)
     return f"{day_in_words(event.at)}, {speaker_line(text, speaker=event.speaker)}"
-
-
-def palace_in(reader: Reader, *, wing: str | None, rooms: int, drawers: int, as_of: datetime | None = None) -> Palace:
-    """Lay out the palace from the newest events of a snapshot, or with as_of of what was known at a time."""
-    events = reader.fetch(reader.newest_events(wing, as_of=as_of, limit=PALACE_EVENTS))
-    topics = topics_of(reader, list(events), wing=wing, as_of=as_of, wings=True)
-    stated = reader.statements_of(list(events))
-    newest = sorted(events.items(), key=lambda pair: (pair[1].at, pair[0]), reverse=True)
-    taken: dict[str | None, dict[str | None, int]] = {}  # wing -> room -> drawers
-    kept: list[Kept] = []
-    for seq, event in newest:
-        here = taken.setdefault(event.wing, {})
-        concepts = [id for id in topics.of_event.get(seq, ()) if _has_room(here, id, rooms, drawers)]
-        if not concepts and (seq in topics.of_event or not _has_room(here, None, rooms, drawers)):
-            continue
-        kinds = tuple(dict.fromkeys(statement.kind.value for statement in stated.get(seq, ())))
-        kept.append(Kept(event=event, kinds=kinds, concepts=tuple(concepts)))
-    named = {id: Named(id=id, label=one.label, wings=one.wings) for id, one in topics.concepts.items()}
-    counts = {name: count for name, count in reader.wing_counts(as_of=as_of).items() if wing in (None, name)}
-    return lay_out(kept, named, counts)
-
-
-def _has_room(taken: dict[str | None, int], room: str | None, rooms: int, drawers: int) -> bool:
-    """Take a drawer in a room of a wing if one is free; open a new room if the wing may show more."""
-    if (room not in taken and len(taken) >= rooms) or taken.get(room, 0) >= drawers:
-        return False
-    taken[room] = taken.get(room, 0) + 1
-    return True

@@ -66,7 +66,7 @@ _SAID_OF_IT = lazy_pattern(
     r"|\b(?:do|does|have|has)\b.*\b(?!(?:the|an?|to|at|in|of|for|on|from|with|my|our|your|his|her|their)\s)\w+\s(\w+)\W*$",
     re.IGNORECASE,
 )
-_ASKS_DONE = lazy_pattern(r"\b(?:did|was|were|had)\b", re.IGNORECASE)  # what was done once is not replaced
+ASKS_DONE = lazy_pattern(r"\b(?:did|was|were|had)\b", re.IGNORECASE)  # what was done once is not replaced
 _CLAUSE_BREAK = lazy_pattern(r"[,;.!?\n]\s|\s(?:and|but|while|then)\s", re.IGNORECASE)
 _DATE_ALONE = 1  # words besides a date up to which a clause joins the next one: "on 4 May, Bea starts"
 
@@ -82,7 +82,7 @@ def is_grounded(question: str, asked: Analysis, hits: Sequence[Hit], stated: Ite
     Match scores compare events with each other, so in a small memory the best event matches any question.
     """
     first = hits[:_CHECKED]
-    content = _content(question, first)
+    content = content_terms(question, first)
     if not content:
         return True
     slots = _slots(stated)
@@ -94,12 +94,12 @@ def is_grounded(question: str, asked: Analysis, hits: Sequence[Hit], stated: Ite
 
 def has_all_words(question: str, hit: Hit) -> bool:
     """Tell whether a hit has every content word of a question, and there is one."""
-    content = _content(question, (hit,))
+    content = content_terms(question, (hit,))
     return bool(content) and content <= term_counts(hit.event.text).keys()
 
 
-def _content(question: str, hits: Iterable[Hit]) -> set[int]:
-    """List the content terms of a question, without question words and speakers' names."""
+def content_terms(question: str, hits: Iterable[Hit]) -> set[int]:
+    """List the content terms of a question, without question words and the names of the hits' speakers."""
     names = term_counts(*(hit.event.speaker or "" for hit in hits))
     return set(question_terms(question).keys() - names.keys() - term_counts(_ASKING).keys())
 
@@ -121,7 +121,7 @@ def answer_with_quotes(
     if read:
         first = [one.hit for one in read]
         ranked = [*first, *(hit for hit in hits if hit not in first)]
-        if not asks_past(question, asked) and not _ASKS_DONE.search(question):
+        if not asks_past(question, asked) and not ASKS_DONE.search(question):
             ranked = _holding_first(ranked)
     else:
         ranked = _trusted_first(question, _stating_first(question, hits), _slots(stated))
@@ -171,17 +171,17 @@ def read_answers(
 
 
 def newest_answer_first(
-    question: str, read: Sequence[ReadAnswer], least: float, replaces: Callable[[ReadAnswer, ReadAnswer], float] | None
+    question: str, read: Sequence[ReadAnswer], least: float, replaces: Callable[[Hit, Hit], float] | None
 ) -> list[ReadAnswer]:
     """Move the newest answer first that may have taken the place of the surest one: what held then may not hold now.
 
     It must have the words of the question that the surest one has, so that it is about the same thing; if that has
     none, it must surely replace it. Answers below `least` are left out, unless they surely do.
-    replaces: the probability that the later of two answers replaces, ends or fulfils the earlier one; None where the
+    replaces: the probability that the later of two hits replaces, ends or fulfils the earlier one; None where the
     past is asked for.
     """
     sure = _most_trusted_first([one for one in read if one.score >= least])
-    if not sure or replaces is None or _ASKS_DONE.search(question):
+    if not sure or replaces is None or ASKS_DONE.search(question):
         return sure
     first = sure[0]
     words = _held(question, first)
@@ -192,7 +192,7 @@ def newest_answer_first(
         and level_of(one.hit.event) >= level_of(first.hit.event)
         and one.score >= max(least - _LESS_SURE, first.score - _NEARLY_AS_SURE)
         and words <= _held(question, one)
-        and replaces(first, one) >= (_MAY_REPLACE if words and one.score >= least else _REPLACES)
+        and replaces(first.hit, one.hit) >= (_MAY_REPLACE if words and one.score >= least else _REPLACES)
     ]
     newest = max(newer, key=lambda one: (one.hit.event.at, one.score), default=None)
     return sure if newest is None else [newest, *(one for one in sure if one is not newest)]
@@ -232,7 +232,7 @@ def _most_trusted_first(read: Sequence[ReadAnswer]) -> list[ReadAnswer]:
 def _held(question: str, answer: ReadAnswer) -> set[int]:
     """List the terms of what a question is about that an answer's event has; what is said of it may be worded anew."""
     said = " ".join(word for found in _SAID_OF_IT.finditer(question) for word in found.groups() if word)
-    return (_content(question, ()) - term_counts(said).keys()) & term_counts(answer.hit.event.text).keys()
+    return (content_terms(question, ()) - term_counts(said).keys()) & term_counts(answer.hit.event.text).keys()
 
 
 def sentence_of(hit: Hit, question: str, asked: Analysis, place: Span | None = None) -> Span:
@@ -295,7 +295,7 @@ def _trusted_first(question: str, hits: list[Hit], slots: Mapping[str, str]) -> 
     """
     if not hits or is_vouched(source_of(hits[0].event)):
         return hits
-    content = _content(question, [hit for hit in hits[:_COMPARED] if is_vouched(source_of(hit.event))])
+    content = content_terms(question, [hit for hit in hits[:_COMPARED] if is_vouched(source_of(hit.event))])
     people = NamedPeople(question)
 
     def held(hit: Hit) -> set[int]:

@@ -1,4 +1,4 @@
-"""Candidate arms: rank events by words, by vectors, within a time, by their statements, and by links between those."""
+"""Candidate arms: rank events by words, by vectors, within a time, and by their statements."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import numpy as np
 
 from everyword.models.protocol import Question
 from everyword.retrieval.candidates import (
-    LINKS_ARM,
     STATEMENTS_ARM,
     TIMES_ARM,
     VECTORS_ARM,
@@ -21,7 +20,7 @@ from everyword.retrieval.candidates import (
     SearchScope,
     add_ranking,
 )
-from everyword.retrieval.config import Arm, LinkArm, StatementArm
+from everyword.retrieval.config import Arm, StatementArm
 from everyword.retrieval.fusion import reciprocal_rank_fusion
 from everyword.storage.postings import Ranking
 from everyword.storage.protocol import Reader, Seqs
@@ -56,10 +55,6 @@ def gather(scope: SearchScope, encode: EncodeQuestion, times: Sequence[Filter]) 
         seqs = list(dict.fromkeys((*by_words.seqs.tolist(), *found)))
         ranked = by_statements(scope.reader, scope.terms, seqs, config.statements)
         add_ranking(found, _permitted(ranked, scope.allowed), STATEMENTS_ARM)
-    if config.links is not None:
-        best = [(one.seq, one.score) for one in reciprocal_rank_fusion(found.values(), config)]
-        ranked = by_links(scope.reader, best, config.links)
-        add_ranking(found, _permitted(ranked, scope.allowed), LINKS_ARM)
     return Gathered(found, question)
 
 
@@ -75,7 +70,7 @@ def search_deeper(
     if len(ranked) >= k or not any(len(ranked) >= arm.depth for arm in arms):  # no arm left anything out
         return []
     words, vectors = (arm and replace(arm, depth=max(arm.depth, k)) for arm in (config.words, config.vectors))
-    deeper = replace(config, words=words, vectors=vectors, times=None, statements=None, links=None)
+    deeper = replace(config, words=words, vectors=vectors, times=None, statements=None)
     found = gather(scope._replace(config=deeper), lambda: question, []).found
     known = {candidate.seq for candidate in ranked}
     unread = question.unread if question is not None else 0.0
@@ -164,26 +159,10 @@ def by_statements(
     return sorted(best.items(), key=lambda one: (-one[1], -one[0]))[: arm.depth]
 
 
-def by_links(reader: Reader, ranked: Sequence[tuple[int, float]], arm: LinkArm) -> list[tuple[int, float]]:
-    """Follow the links between statements from the best events; each hop counts less."""
-    known = dict(ranked)
-    reached: dict[int, float] = {}
-    ring = dict(ranked[: arm.seeds])
-    for _ in range(arm.hops):
-        found: dict[int, float] = {}
-        for source, target, weight in reader.linked(list(ring)):
-            score = ring[source] * weight * arm.discount
-            if target not in ring and score > max(found.get(target, 0.0), reached.get(target, 0.0)):
-                found[target] = score
-        reached |= found
-        ring = found
-    return sorted(reached.items(), key=lambda one: (-one[1], one[0] in known, -one[0]))[: arm.depth]
-
-
 def _permitted(scored: Sequence[tuple[int, float]], allowed: Seqs | None) -> Ranking:
     seqs = np.array([seq for seq, _ in scored], np.int64)
     scores = np.array([score for _, score in scored], np.float32)
-    if allowed is not None:  # a link may lead to an event outside the filter
+    if allowed is not None:
         permitted = np.isin(seqs, allowed)
         seqs, scores = seqs[permitted], scores[permitted]
     return Ranking(seqs, scores)

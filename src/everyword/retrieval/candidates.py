@@ -15,7 +15,6 @@ WORDS_ARM = "words"
 VECTORS_ARM = "vectors"
 TIMES_ARM = "then"
 STATEMENTS_ARM = "statements"
-LINKS_ARM = "links"
 
 
 class SearchScope(NamedTuple):

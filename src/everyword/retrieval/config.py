@@ -28,15 +28,6 @@ class StatementArm(Arm):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LinkArm(Arm):
-    """Candidates reached by links between statements."""
-
-    seeds: int  # best candidates whose links are followed
-    hops: int
-    discount: float  # factor on the score for each hop
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbours:
     """How the turns around an event add to its match: an answer follows its question, a pronoun its name."""
 
@@ -92,8 +83,7 @@ class SearchConfig:
     words: Arm | None
     vectors: Arm | None
     times: Arm | None = None  # events in or near a time that the question names, by words and by vectors
-    statements: StatementArm | None = None
-    links: LinkArm | None = None
+    statements: StatementArm | None = None  # only where no late interaction follows
     rrf_k: int = 10  # the constant of reciprocal rank fusion: the larger, the less the first ranks stand out
     rerank_depth: int = 0  # fused candidates that late interaction rescores
     # A token that only some candidates match is more telling than one that all or none match. Its weight is the
@@ -111,7 +101,6 @@ class SearchConfig:
     length: float = 0.0  # penalty for each doubling beyond `long_event`: a long event matches anything
     long_event: float = 48.0  # tokens
     newest: NewestFirst | None = None  # for questions about the current state
-    recency: float = 0.0  # boost for recent events, for questions that say "now" or the like
     chain: CausalChain | None = None  # for questions about causes or effects
     auto_k: AutoK | None = None
     dedup: bool = False  # drop a hit that repeats a better one of the same speaker and day
@@ -130,7 +119,6 @@ HYBRID = SearchConfig(
     vectors=Arm(depth=100, weight=0.6),
     times=Arm(depth=30, weight=0.4),
     statements=StatementArm(depth=30, weight=0.2, reach=200, least=2, past=0.9),
-    links=LinkArm(depth=20, weight=0.1, seeds=20, hops=2, discount=0.8),
     rerank_depth=260,
     token_power=0.75,
     neighbours=Neighbours(
@@ -149,7 +137,6 @@ HYBRID = SearchConfig(
     # A tool lacks .4 of trust: .08, most of the distance between a good and a middling candidate.
     untrusted=0.2,
     superseded=0.03,
-    recency=0.03,
     length=0.0125,
     newest=NewestFirst(depth=8, within=0.12, share=0.4),
     chain=CausalChain(seeds=3, links=4, hops=2, cost=0.08, strength=0.1),

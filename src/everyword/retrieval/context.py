@@ -1,35 +1,45 @@
 """Contexts: pack hits into lines with citation marks, within a token budget.
 
-A context may begin with an instruction for the reader and with statements that hold now. Each hit's line is quoted with
-its speaker; a line that means little alone ("Yes, last May!") gets the turn before it.
+A context begins with how sure it is that an answer is there, and with the statements that hold now and bear on the
+question. Each hit's line is quoted with its speaker; a line that means little alone ("Yes, last May!") gets the turn
+before it, and one that holds no more names the line that replaced it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import NamedTuple
 
 from everyword.lazy_patterns import lazy_pattern
 from everyword.models.protocol import Tokenizer
+from everyword.retrieval.answer import ASKS_DONE, ENOUGH, content_terms, is_grounded
 from everyword.retrieval.dates_in_text import date_notes
 from everyword.retrieval.dedup import NearDuplicates
 from everyword.retrieval.query_analysis import Analysis, Kind
-from everyword.storage.protocol import Known, Reader, Seqs, StatementFilter
+from everyword.retrieval.superseded import asks_past, statement_terms
+from everyword.storage.protocol import Known, Reader, Seqs
 from everyword.text.rendering import fence_tokens, fenced, one_line, speaker_line
-from everyword.text.terms import question_terms, term_counts
-from everyword.types.events import Citation, Context, Event, Filter, Hit, Span
-from everyword.types.ids import raw_event_id
+from everyword.text.spans import asks, sentences
+from everyword.text.terms import term_counts
+from everyword.types.events import Citation, Context, Event, Filter, Hit, Hits, Span
 from everyword.types.records import RecordKind, events_of, shown_as_edit
-from everyword.types.statements import Statement, Status
+from everyword.types.statements import TO_DO, Statement, StatementKind, Status
 from everyword.types.times import day_in_words
 from everyword.types.trust import is_vouched, label_of, source_of, trust_of
 
 _ELLIPSIS = "…"
-_HEADING = "Known now"
+_HEADING = "What holds now"
+_HEAD = 0.15  # share of the budget that the head may take: the lines below it answer most questions
+_LIKELY, _UNSURE = "Confidence: likely.", "Confidence: unsure."
+_NOT_HERE = "Not in this memory."
+# Below this confidence, and without a word of the question in the first hits, nothing is shown. On development
+# conversations that hides none of 155 answers; below .3 it would hide one.
+_ABSENT_BELOW = 0.2
 _LONGEST_TOKEN = 32  # characters, on average over a line
 # An event that would cost more than this share of the budget is cut to its matching sentences: several lines from
 # several sessions answer more than one long message.
@@ -51,27 +61,25 @@ class _Line:
     span: Span
     rank: int  # lines with a high rank are dropped first
     until: datetime | None = None  # since when something else holds instead
+    replaced_by: str | None = None  # the event that says what
+
+    def rendered(self, mark: str, see: str = "", *, dated: bool = False) -> str:
+        """Render the line with its mark, its day if it stands under none, and the mark of what replaced it."""
+        words, notes = self._parts
+        day = [day_in_words(self.event.at)] if dated else []
+        over = (
+            [] if self.until is None else [f"no longer so since {day_in_words(self.until)}" + (see and f", see {see}")]
+        )
+        notes = [*day, *notes, *over]
+        return f"{mark} {words}" + (f" ({'; '.join(notes)})" if notes else "")
 
     @cached_property
-    def words(self) -> str:
-        """Render the line without its mark."""
-        words, notes = self._parts()
-        return words + (f" ({'; '.join(notes)})" if notes else "")
-
-    @cached_property
-    def dated_words(self) -> str:
-        """Render it with its day, for the head of the context."""
-        words, notes = self._parts()
-        return f"{words} ({'; '.join((day_in_words(self.event.at), *notes))})"
-
     def _parts(self) -> tuple[str, list[str]]:
         event, span = self.event, self.span
         before = _ELLIPSIS if event.text[: span.start].strip() else ""
         after = _ELLIPSIS if event.text[span.end :].strip() else ""
         quote = event.text[span.start : span.end]
         notes = [one_line(note) for note in date_notes(quote, event.at)]
-        if self.until is not None:
-            notes.append(f"no longer so since {day_in_words(self.until)}")
         label = label_of(event)
         return speaker_line(f"{before}{quote}{after}", speaker=event.speaker, labels=[label] if label else []), notes
 
@@ -99,12 +107,24 @@ class _Packed:
 
     def cost(self, line: _Line) -> int:
         heading = 0 if line.heading in self.headings else self.tokenizer.count(f"{line.heading[1]}\n\n")
-        return heading + self.tokenizer.count(f"{self.mark} {line.words}\n")
+        return heading + self.tokenizer.count(line.rendered(self.mark, self.mark) + "\n")
 
     def take(self, line: _Line) -> None:
         self.left -= self.cost(line)
         self.lines[line.event.id] = line
         self.headings.add(line.heading)
+
+
+def is_absent(question: str, asked: Analysis, hits: Hits) -> bool:
+    """Tell whether nothing in the memory fits the question."""
+    unsure = hits.confidence is not None and hits.confidence < _ABSENT_BELOW
+    return unsure and not is_grounded(question, asked, hits, ())
+
+
+def absent(budget: int, tokenizer: Tokenizer) -> Context:
+    """Write the context of a question that nothing fits."""
+    text = _NOT_HERE if tokenizer.count(_NOT_HERE) <= budget else ""
+    return Context(text=text, tokens=tokenizer.count(text) if text else 0, budget=budget, tokenizer=tokenizer.name)
 
 
 def pack(
@@ -115,17 +135,19 @@ def pack(
     preceding: Mapping[str, Known] | None = None,
     instruction: str = "",
     statements: Sequence[Excerpt] = (),
+    confidence: float | None = None,
     fence_key: bytes | None = None,
 ) -> Context:
     """Choose the lines that fit the budget and lay them out.
 
     preceding: the turn before a hit that needs it, by the hit's event id. statements: excerpts for the head of the
-    text; their events are not repeated below. fence_key: the key that the fence is derived from; None for a random one.
+    text; events that it shows whole are not repeated below. confidence: that the hits answer the question. fence_key:
+    the key that the fence is derived from; None for a random one.
     """
-    head = f"{instruction}\n\n" if instruction and tokenizer.count(f"{instruction}\n\n") < budget else ""
+    head = _opening(instruction, confidence, budget, tokenizer)
     room = budget - (tokenizer.count(head) if head else 0) - fence_tokens(tokenizer.count)
     first, cost = _head(statements, room, tokenizer)
-    shown = {line.event.id for line in first}
+    shown = {line.event.id for line in first if line.span == Span(0, len(line.event.text))}
     chosen = _choose(hits, room - cost, tokenizer, preceding or {}, shown)
     while True:
         text, citations = _laid_out(chosen, first)
@@ -142,14 +164,24 @@ def pack(
             first.pop()
 
 
+def _opening(instruction: str, confidence: float | None, budget: int, tokenizer: Tokenizer) -> str:
+    """Write what stands before the lines, as far as it fits: an instruction, and the confidence in words."""
+    sure = "" if confidence is None else _LIKELY if confidence >= ENOUGH else _UNSURE
+    opening = ""
+    for part, share in ((instruction, 1.0), (sure, _HEAD)):
+        if part and tokenizer.count(f"{part}\n\n") < budget * share:
+            opening += f"{part}\n\n"
+    return opening
+
+
 def _head(statements: Sequence[Excerpt], room: int, tokenizer: Tokenizer) -> tuple[list[_Line], int]:
     """Choose the statements that the head has room for, and count their tokens."""
     lines: list[_Line] = []
     cost = tokenizer.count(f"{_HEADING}\n\n")
     for rank, (event, seq, span) in enumerate(statements):
         line = _Line(event, seq, span, rank)
-        more = tokenizer.count(f"[{len(statements)}] {line.dated_words}\n")
-        if cost + more <= room * _LARGE:
+        more = tokenizer.count(line.rendered(f"[{len(statements)}]", dated=True) + "\n")
+        if cost + more <= room * (_HEAD if lines else _LARGE):
             lines.append(line)
             cost += more
     return (lines, cost) if lines else ([], 0)
@@ -208,12 +240,12 @@ def _take(
 def _fitting(packed: _Packed, hit: Hit, rank: int, *, most: int) -> _Line | None:
     """Return the whole event if it is cheap enough, or else its matching sentences if they fit."""
     whole = Span(0, len(hit.event.text))
-    line = _Line(hit.event, hit.seq, whole, rank, hit.replaced_at)
+    line = _Line(hit.event, hit.seq, whole, rank, hit.replaced_at, hit.replaced_by)
     # Do not count the tokens of a book that can't fit.
     small = whole.end <= _LONGEST_TOKEN * packed.left
     if small and packed.cost(line) <= min(packed.left, most):
         return line
-    quoted = line if hit.span == whole else _Line(hit.event, hit.seq, hit.span, rank, hit.replaced_at)
+    quoted = line if hit.span == whole else replace(line, span=hit.span)
     if quoted is line and not small:
         return None
     return quoted if packed.cost(quoted) <= packed.left else None
@@ -225,53 +257,102 @@ def _laid_out(lines: Iterable[_Line], first: Sequence[_Line] = ()) -> tuple[str,
         sessions.setdefault(line.event.session, []).append(line)
     for session in sessions.values():
         session.sort(key=lambda line: line.when)
+    below = [line for session in sorted(sessions.values(), key=lambda session: session[0].when) for line in session]
+    citations = [
+        Citation(mark=f"[{number}]", event_id=line.event.id, span=line.span, key=line.event.key)
+        for number, line in enumerate((*first, *below), 1)
+    ]
+    marks = {one.event_id: one.mark for one in reversed(citations)}
     blocks: list[str] = [_HEADING] if first else []
-    citations: list[Citation] = []
-    for line in first:
-        citations.append(_citation(line, len(citations) + 1))
-        blocks.append(f"{citations[-1].mark} {line.dated_words}")
-    for session in sorted(sessions.values(), key=lambda session: session[0].when):
-        day = ""
-        for line in session:
-            if line.heading[1] != day:
-                day = line.heading[1]
-                blocks.append(f"\n{day}" if blocks else day)
-            citations.append(_citation(line, len(citations) + 1))
-            blocks.append(f"{citations[-1].mark} {line.words}")
+    day: tuple[str | None, str] | None = None
+    for number, line in enumerate((*first, *below)):
+        under = number >= len(first)
+        if under and line.heading != day:
+            blocks.append(f"\n{line.heading[1]}" if blocks else line.heading[1])
+            day = line.heading
+        see = marks.get(line.replaced_by or "", "")
+        blocks.append(line.rendered(citations[number].mark, see, dated=not under))
     return "\n".join(blocks), citations
 
 
-def _citation(line: _Line, number: int) -> Citation:
-    return Citation(mark=f"[{number}]", event_id=line.event.id, span=line.span, key=line.event.key)
+_READ = 8  # first hits whose statements are read
+_MOST = 4  # lines at the head
+_SURE = 0.7  # the reader's confidence in a statement: at the head, 9 of 10 lines must be right
+_SHARE = 0.66  # of the question's content words that a statement must contain: two of three
+_RIVAL = 0.5  # of them that a later hit must contain to be compared with the statement
+_REPLACES, _MAY_REPLACE = 0.5, 0.1  # probabilities that a later hit takes the place of a statement
+_WHOLE = 240  # characters up to which an event is shown whole, not just the sentences of its statement
+# What happened once, and lessons, do not hold or cease to hold.
+_LASTING = frozenset(StatementKind) - {StatementKind.EVENT, StatementKind.INSIGHT}
+Replaces = Callable[[Hit, Hit], float]  # how likely the later of two hits takes the place of the earlier one
 
 
-LEADS = ("events", "statements")  # what a context can begin with
-
-_MOST = 6  # statements at the head
-_SUBJECTS = 4  # subjects whose statements are read: those named, then the speakers of the first hits
-_EACH = 100  # newest statements about each subject
-_PAST = 2_000  # statements read for a past state, from its beginning
-_WHOLE = 0.6  # share of an event's text that a statement must quote to replace the event
-_LEAST = 2  # question words that a statement must contain, or all but one of them
-
-
-def current_statements(
-    reader: Reader,
-    question: str,
-    asked: Analysis,
-    hits: Sequence[Hit],
-    *,
-    allowed: Seqs | None,
-    as_of: datetime | None = None,
+def what_holds(
+    reader: Reader, question: str, asked: Analysis, hits: Sequence[Hit], *, now: datetime, replaces: Replaces | None
 ) -> list[Excerpt]:
-    """Choose the current statements with the most words of the question, as excerpts of their events."""
-    terms = set(question_terms(question))
-    least = max(1, min(_LEAST, len(terms) - 1))
-    current = _current(reader, _subjects(asked, hits), as_of)
-    worth = {one.id: len(terms & term_counts(one.content).keys()) for one in current}
-    fitting = [one for one in current if worth[one.id] >= least and not one.negated]
-    fitting.sort(key=lambda one: (-worth[one.id], -one.recorded_at.timestamp()))
-    return _excerpts(reader, fitting[: 2 * _MOST], allowed)[:_MOST]
+    """Choose what holds now and bears on the question: statements of the first hits that contain most of its words.
+
+    A later hit with words of the question may take the place of such a statement; then that hit is chosen instead, and
+    where it is unclear, neither. A question about the past gets nothing.
+    """
+    first = [hit for hit in hits[:_READ] if is_vouched(source_of(hit.event))]
+    content = content_terms(question, first) - term_counts(*asked.names).keys()
+    if not content or asks_past(question, asked) or ASKS_DONE.search(question):
+        return []
+    stated = reader.statements_of([hit.seq for hit in first])
+    found: dict[int, Excerpt] = {}
+    for hit in first:
+        fitting = [one for one in stated.get(hit.seq, ()) if _fits(one, content, asked, now)]
+        matching = hit is first[0] and len(content) > 1 and _shared(content, hit) >= _SHARE
+        newest = _newest(hit, first, content, replaces) if fitting or matching else None
+        if newest is hit and fitting and all(one.status is Status.CURRENT for one in fitting):
+            found.setdefault(hit.seq, _excerpt(hit, fitting[0].span))
+        elif newest is not None and newest is not hit:
+            found.setdefault(newest.seq, _excerpt(newest, newest.span))
+    return list(found.values())[:_MOST]
+
+
+def _newest(old: Hit, hits: Sequence[Hit], content: AbstractSet[int], replaces: Replaces | None) -> Hit | None:
+    """Find the hit that took the place of another, which may be itself; None where that is unclear."""
+    if old.replaced_by is not None:
+        return next((hit for hit in hits if hit.event.id == old.replaced_by), None)
+    newest: Hit | None = old
+    for hit in sorted(hits, key=lambda hit: (hit.event.at, hit.seq)):
+        shared = _shared(content, hit)
+        if hit.event.at <= old.event.at or shared < _RIVAL or asks(hit.event.text):
+            continue
+        chance = _MAY_REPLACE if replaces is None else replaces(old, hit)
+        if chance >= _REPLACES and shared >= _SHARE:
+            newest = hit
+        elif chance >= _MAY_REPLACE and newest is old:
+            newest = None
+    return newest
+
+
+def _shared(content: AbstractSet[int], hit: Hit) -> float:
+    return len(content & term_counts(hit.event.text).keys()) / len(content)
+
+
+def _excerpt(hit: Hit, span: Span) -> Excerpt:
+    return Excerpt(shown_as_edit(hit.event), hit.seq, _shown(hit.event.text, span))
+
+
+def _fits(one: Statement, content: AbstractSet[int], asked: Analysis, now: datetime) -> bool:
+    """Tell whether a statement is sure, lasts, and is about what the question names."""
+    if one.kind not in _LASTING or one.confidence < _SURE:
+        return False
+    if one.kind in TO_DO and one.date is not None and one.date.end <= now:
+        return False
+    if asked.names and not term_counts(*asked.names).keys() & term_counts(one.content, one.about or "").keys():
+        return False
+    return len(content & statement_terms(one).keys()) >= _SHARE * len(content)
+
+
+def _shown(text: str, span: Span) -> Span:
+    if len(text) <= _WHOLE:
+        return Span(0, len(text))
+    touched = [one for one in sentences(text) if one.start < span.end and span.start < one.end] or [span]
+    return Span(touched[0].start, touched[-1].end)
 
 
 def corrections(reader: Reader, hits: Sequence[Hit], which: Filter) -> list[Excerpt]:
@@ -293,39 +374,6 @@ def corrections(reader: Reader, hits: Sequence[Hit], which: Filter) -> list[Exce
 
 def _is_current(reader: Reader, seq: int) -> bool:
     return any(one.status is Status.CURRENT for one in reader.statements_of([seq]).get(seq, ()))
-
-
-def _subjects(asked: Analysis, hits: Sequence[Hit]) -> list[str]:
-    spoke = [hit.event.speaker for hit in hits[:_SUBJECTS] if hit.event.speaker]
-    return list(dict.fromkeys((*asked.names, *spoke)))[:_SUBJECTS]
-
-
-def _current(reader: Reader, subjects: Iterable[str], as_of: datetime | None) -> list[Statement]:
-    if as_of is None:
-        return [one for about in subjects for one in reader.standing(about, limit=_EACH)]
-    then = (StatementFilter(about=about, status=Status.CURRENT, as_of=as_of) for about in subjects)
-    return [one for which in then for _, one in reader.statements(which, limit=_PAST)[-_EACH:]]
-
-
-def _excerpts(reader: Reader, statements: Sequence[Statement], allowed: Seqs | None) -> list[Excerpt]:
-    raw = [raw_id for one in statements if (raw_id := raw_event_id(one.event_id)) is not None]
-    found = {known.event.id: known for known in reader.find(raw).values()}
-    permitted = None if allowed is None else set(allowed.tolist())
-    excerpts: dict[str, Excerpt] = {}
-    for one in statements:
-        known = found.get(one.event_id)
-        if known is None or (permitted is not None and known.seq not in permitted):
-            continue
-        if len(one.quote) >= _WHOLE * len(known.event.text.strip()):
-            span = _to_the_end(known.event.text, one.span)
-            excerpts.setdefault(one.event_id, Excerpt(shown_as_edit(known.event), known.seq, span))
-    return list(excerpts.values())
-
-
-def _to_the_end(text: str, span: Span) -> Span:
-    """Extend a span over what follows it, where that is only punctuation."""
-    rest = text[span.end :].rstrip()
-    return span if any(map(str.isalnum, rest)) else Span(span.start, span.end + len(rest))
 
 
 # A line that begins with an answer or a pronoun. A line shorter than `_SHORT` needs its preceding turn too.

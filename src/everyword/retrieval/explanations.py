@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from everyword.retrieval.boosts import ASSISTANT, LENGTH, OWN_WORDS, SOURCE, SUPERSEDED, TIME
-from everyword.retrieval.candidates import LINKS_ARM, STATEMENTS_ARM, TIMES_ARM, VECTORS_ARM, WORDS_ARM, Candidate
-from everyword.retrieval.postprocess import RECENCY
+from everyword.retrieval.candidates import STATEMENTS_ARM, TIMES_ARM, VECTORS_ARM, WORDS_ARM, Candidate
 from everyword.retrieval.reranking import UNREAD
 from everyword.retrieval.subject_match import ABOUT
 from everyword.types.events import Score
@@ -14,7 +13,6 @@ _ARMS = {
     VECTORS_ARM: "cosine of the pooled vectors",
     TIMES_ARM: "in or near the time that the question names",
     STATEMENTS_ARM: "share of the question's words in one of its statements",
-    LINKS_ARM: "linked to a statement of a better candidate",
 }
 _BOOSTS = {
     ABOUT: "it is about a person whom the question names",
@@ -25,7 +23,6 @@ _BOOSTS = {
     SUPERSEDED: "a later statement says otherwise",
     LENGTH: "a long event matches anything",
     UNREAD: "the model does not know these words, so matches of words count instead",
-    RECENCY: "it is recent, and the question asks what holds now",
 }
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from everyword.retrieval.candidates import (
-    LINKS_ARM,
     STATEMENTS_ARM,
     TIMES_ARM,
     VECTORS_ARM,
@@ -30,7 +29,6 @@ def reciprocal_rank_fusion(
         (VECTORS_ARM, config.vectors),
         (TIMES_ARM, config.times),
         (STATEMENTS_ARM, config.statements),
-        (LINKS_ARM, config.links),
     )
     weights = {name: arm.weight * (1 - unread if name == VECTORS_ARM else 1) for name, arm in arms if arm}
     best = (sum(weights.get(name, 0.0) for name in (WORDS_ARM, VECTORS_ARM)) or 1.0) / (config.rrf_k + 1)

@@ -1,21 +1,14 @@
-"""Stages after reranking: follow causes and effects, boost recent events, decide how many hits to return."""
+"""Stages after reranking: follow causes and effects, decide how many hits to return."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from itertools import pairwise
-from statistics import median
 
 from everyword.retrieval.candidates import Candidate, ChainLink, SearchScope, by_score
 from everyword.retrieval.config import CausalChain, SearchConfig
 from everyword.retrieval.query_analysis import Analysis, Kind
 from everyword.text.terms import question_terms
 from everyword.types.events import Event
-
-RECENCY = "recency"
-_BOOSTED = 40  # best candidates that can gain, and whose times set the scale of the decay
-_SHAPE = 0.5  # of the Weibull decay; below 1 it falls fast at first and slowly later
 
 _MOST_TERMS = 24  # of a hit; a long one would match everything, and each term costs a read
 # Bytes of the index read for a hop. Common words say nothing about a cause, and are most of a large index; the index
@@ -87,24 +80,6 @@ def _linked(
         if other in outlines and (outlines[other].at > at if forward else outlines[other].at < at)
     ]
     return sorted(strengths, key=lambda link: -link[1])[: chain.links]
-
-
-def recency_boost(ranked: Sequence[Candidate], asked: Analysis, config: SearchConfig) -> list[Candidate]:
-    """Boost recent candidates where the question says "now" or the like.
-
-    The boost decays by a Weibull curve whose scale is the median gap between the times of the best candidates. For all
-    questions in the present tense it would cost more evidence than it finds (docs/benchmarks.md).
-    """
-    times = {one.seq: one.outline.effective_at for one in ranked[:_BOOSTED] if one.outline is not None}
-    distinct = sorted(set(times.values()))
-    if not config.recency or not asked.says_now or len(distinct) < 2:
-        return list(ranked)
-    scale = median(later - earlier for earlier, later in pairwise(distinct))
-    for candidate in ranked[:_BOOSTED]:
-        if candidate.seq in times:
-            age = distinct[-1] - times[candidate.seq]
-            candidate.add_boost(RECENCY, config.recency * math.exp(-((age / scale) ** _SHAPE)))
-    return by_score(ranked)
 
 
 def auto_k(ranked: Sequence[Candidate], asked: Analysis, config: SearchConfig) -> int:

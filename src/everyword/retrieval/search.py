@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from everyword.models.protocol import Embedder, LateInteraction
@@ -15,7 +16,7 @@ from everyword.retrieval.dedup import Deduplicated, dedup
 from everyword.retrieval.explanations import explain
 from everyword.retrieval.fusion import reciprocal_rank_fusion
 from everyword.retrieval.newest_first import newest_first
-from everyword.retrieval.postprocess import auto_k, follow_causal_chain, recency_boost
+from everyword.retrieval.postprocess import auto_k, follow_causal_chain
 from everyword.retrieval.query_analysis import Analysis, analyse
 from everyword.retrieval.quotes import choose_quote
 from everyword.retrieval.reranking import late_interaction_stage
@@ -57,23 +58,25 @@ def search(
     allowed = reader.matching(which)
     if allowed is not None and not len(allowed):
         return Hits(confidence=0.0)
+    late = embedder if config.rerank_depth and model is not None and isinstance(embedder, LateInteraction) else None
+    if late is not None:
+        config = replace(config, statements=None)  # late interaction reads all that this arm would find
     scope = SearchScope(reader, config, terms, model, allowed)
     found, question = gather(scope, encode, [time_filter(window) for window in searchable_windows(asked)])
     ranked = reciprocal_rank_fusion(found.values(), config, question.unread if question is not None else 0.0)
     sure = None if ranked else 0.0
     maxsim = None
-    if config.rerank_depth and question is not None and model is not None and isinstance(embedder, LateInteraction):
+    if late is not None and question is not None and model is not None:
         people = NamedPeople(text)
         boosts = Boosts(config, asked, people)
         ranked, maxsim = late_interaction_stage(
-            scope, ranked, question=question, model=model, embedder=embedder, boosts=boosts
+            scope, ranked, question=question, model=model, embedder=late, boosts=boosts
         )
         if maxsim is not None:
             ranked = subject_boost(scope, ranked, people, addressed=asked.addressed)
             if not maxsim.blind:
-                sure = confidence(signs_of(ranked, maxsim), embedder.card.name)
+                sure = confidence(signs_of(ranked, maxsim), late.card.name)
             ranked = follow_causal_chain(scope, ranked, asked)
-            ranked = recency_boost(ranked, asked, config)
     if maxsim is None:
         ranked = _weigh_by_trust(scope, ranked)
     if deep and k is not None:

@@ -34,7 +34,7 @@ _ALSO_VERBS = frozenset("may mark grant bill sue pat rob drew chase faith grace 
 _NO_NAMES = (MONTHS.keys() - SHORT_MONTHS) | (WEEKDAYS.keys() - SHORT_WEEKDAYS) | {"today", "yesterday", "tomorrow"}
 _words = finder("ALNUM")
 _ASKER = lazy_pattern(r"\b(?:I|[Mm]y|me|mine|myself)\b")
-_FIRST_PERSON = lazy_pattern(r"\b(?:I|i|[Mm]y|[Mm]e|[Mm]ine|[Mm]yself|[Ww]e|[Oo]ur|[Oo]urs|us)\b")
+FIRST_PERSON = lazy_pattern(r"\b(?:I|i|[Mm]y|[Mm]e|[Mm]ine|[Mm]yself|[Ww]e|[Oo]ur|[Oo]urs|us)\b")
 _SECOND_PERSON = lazy_pattern(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 # The subject follows the auxiliary or owns something: "when does Chiara leave", "Chiara's train". Any other capitalised
 # word of a question is a place, a month or a tool.
@@ -125,7 +125,7 @@ def _people_named(
 ) -> dict[int, list[MentionRow]]:
     """Read whom their own words name, where no first person tells already whom they are about."""
     passages = {one.seq: _Passage.of(events[one.seq], one.window, ()) for one in own if one.seq in events}
-    unclear = [seq for seq, passage in passages.items() if not _FIRST_PERSON.search(passage.text)]
+    unclear = [seq for seq, passage in passages.items() if not FIRST_PERSON.search(passage.text)]
     found: dict[int, list[MentionRow]] = {}
     for row in scope.reader.mentions(seqs=unclear) if unclear else ():
         if row.type == EntityType.PERSON and row.start != SPEAKS:
@@ -153,7 +153,7 @@ class _Passage(NamedTuple):
 
     def match(self, names: Collection[str], *, own: bool) -> SubjectMatch:
         """Judge how much the text is about some names; `own`: one of them says it."""
-        if own and _FIRST_PERSON.search(self.text):
+        if own and FIRST_PERSON.search(self.text):
             return _OWN
         words = (found for found in _words(self.text).finditer(self.text) if bare(found[0]) in names)
         if any(not self._is_address(*found.span()) for found in words):

@@ -60,12 +60,13 @@ def current_first(
 
 def _over(stated: Sequence[Statement], terms: AbstractSet[int]) -> Statement | None:
     """Choose the statement that fits the question best, if it is over and none that holds fits as well."""
-    fits = {one.id: len(terms & _terms_of(one).keys()) for one in stated}
+    fits = {one.id: len(terms & statement_terms(one).keys()) for one in stated}
     best = max(stated, key=lambda one: (fits[one.id], one.status is Status.CURRENT), default=None)
     return best if best is not None and best.status is not Status.CURRENT else None
 
 
-def _terms_of(statement: Statement) -> Mapping[int, int]:
+def statement_terms(statement: Statement) -> Mapping[int, int]:
+    """Count the terms of a statement and of its slot: a move states "lives in", though nobody says "live"."""
     slot = statement.slot.attribute.replace("_", " ") if statement.slot else ""
     return term_counts(statement.content, slot)
 

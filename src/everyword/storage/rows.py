@@ -212,15 +212,6 @@ class ClaimRow(NamedTuple):
     draft: FactDraft  # given to the entities that its names belong to
 
 
-class SummaryRow(NamedTuple):
-    """The summary of a session, and how many events it covers."""
-
-    session: str
-    events: int
-    pending: int  # events that came since
-    body: str
-
-
 class Edit(NamedTuple):
     """A merge or split of entities that a person made."""
 
@@ -434,10 +425,10 @@ class Audit:
 
 
 ANALYSIS = "analysis"  # the version of core/words.py that made the postings
-STATEMENTS, FACTS, SESSIONS, CONCEPTS = "statements", "facts", "sessions", "concepts"
+STATEMENTS, FACTS, CONCEPTS = "statements", "facts", "concepts"
 # The views of the log, in the order in which they are derived, with the version of the code that derives each. Raise a
 # version where the code derives something else: the view is then derived again.
-VIEWS = {STATEMENTS: 2, FACTS: 2, SESSIONS: 1, CONCEPTS: 1}
+VIEWS = {STATEMENTS: 3, FACTS: 2, CONCEPTS: 2}
 SCRUB_OWED = "scrub_owed"  # a value of its own for each removal, until what lies on disk has been rewritten
 NOT_OWED = "0"
 FENCE_KEY = "fence_key"  # secret from which fences around recorded text are derived

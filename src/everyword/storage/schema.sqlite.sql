@@ -477,15 +477,6 @@ CREATE TABLE receipts (
   receipt TEXT NOT NULL
 ) STRICT;
 
-CREATE TABLE session_summaries (
-  space INTEGER NOT NULL,
-  session TEXT NOT NULL,
-  events INTEGER NOT NULL,                    -- how many it was made of
-  pending INTEGER NOT NULL,                   -- how many came since
-  body TEXT NOT NULL,
-  PRIMARY KEY (space, session)
-) STRICT, WITHOUT ROWID;
-
 CREATE TABLE spaces (
   id INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,

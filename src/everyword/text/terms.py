@@ -238,6 +238,12 @@ def question_terms(text: str) -> Counter[int]:
     return kept or everything
 
 
+@cache
+def stop_terms() -> frozenset[int]:
+    """Give the terms of stop words, which a question of nothing else has."""
+    return frozenset(term for word in STOPWORDS for term in question_terms(word))
+
+
 @lru_cache(maxsize=_CACHED_PIECES)
 def stem(word: str) -> str:
     """Fold and stem a word, as the index does."""

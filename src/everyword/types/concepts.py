@@ -1,7 +1,7 @@
 """The concept graph: nodes, edges, plans that change it, and the journal of its changes.
 
-Nodes are events, concepts, intents and moments; edges are typed, weighted and dated. Only an `UpdatePlan` changes the
-graph, and each operation of a plan names its reason and its events.
+Nodes are events and concepts; edges are typed, weighted and dated. Only an `UpdatePlan` changes the graph, and each
+operation of a plan names its reason and its events.
 """
 
 from __future__ import annotations
@@ -25,63 +25,22 @@ STRENGTH_GAINS = 0.1  # per further event, up to 1
 DECAY_PER_HOUR = 0.005  # of an edge's weight since its last support; it halves in six days
 
 
-class NodeKind(StrEnum):
-    """The kind of a node."""
-
-    EVENT = "event"
-    CONCEPT = "concept"
-    INTENT = "intent"
-    TIME = "time"
-
-
 class EdgeKind(StrEnum):
     """The kind of an edge."""
 
-    GROUNDS = "grounds"  # event -> the concept or intent that it helped to create
+    GROUNDS = "grounds"  # event -> the concept that it helped to create
     REINFORCES = "reinforces"  # event -> a concept that already existed
-    CAUSES = "causes"  # concept -> concept: an event says that one led to the other
-    TRIGGERS = "triggers"  # concept -> intent
-    PART_OF = "part_of"  # the narrower concept -> the broader
-    RELATED_TO = "related_to"
-    DERIVED_FROM = "derived_from"  # intent -> what it came from
-    DEADLINE_FOR = "deadline_for"  # moment -> intent
-    USER_FEEDBACK = "user_feedback"  # event of an answer -> intent
+    CAUSES = "causes"  # concept -> concept: an LLM read that one led to the other
+    RELATED_TO = "related_to"  # concept - concept
 
 
-DEFAULT_WEIGHT: Mapping[EdgeKind, float] = MappingProxyType(
-    {
-        EdgeKind.CAUSES: 0.9,
-        EdgeKind.GROUNDS: 0.9,
-        EdgeKind.TRIGGERS: 0.8,
-        EdgeKind.USER_FEEDBACK: 0.8,
-        EdgeKind.REINFORCES: 0.7,
-        EdgeKind.PART_OF: 0.7,
-        EdgeKind.DERIVED_FROM: 0.6,
-        EdgeKind.DEADLINE_FOR: 0.6,
-        EdgeKind.RELATED_TO: 0.5,
-    }
-)
-_EVENT, _CONCEPT, _INTENT, _TIME = NodeKind.EVENT, NodeKind.CONCEPT, NodeKind.INTENT, NodeKind.TIME
-# The kinds of nodes that an edge may join, from -> to.
-EDGE_ENDS: Mapping[EdgeKind, frozenset[tuple[NodeKind, NodeKind]]] = MappingProxyType(
-    {
-        EdgeKind.GROUNDS: frozenset({(_EVENT, _CONCEPT), (_EVENT, _INTENT)}),
-        EdgeKind.REINFORCES: frozenset({(_EVENT, _CONCEPT), (_EVENT, _INTENT)}),
-        EdgeKind.CAUSES: frozenset({(_CONCEPT, _CONCEPT)}),
-        EdgeKind.PART_OF: frozenset({(_CONCEPT, _CONCEPT)}),
-        EdgeKind.RELATED_TO: frozenset({(_CONCEPT, _CONCEPT)}),
-        EdgeKind.TRIGGERS: frozenset({(_CONCEPT, _INTENT)}),
-        EdgeKind.DERIVED_FROM: frozenset({(_INTENT, _CONCEPT), (_INTENT, _EVENT), (_CONCEPT, _CONCEPT)}),
-        EdgeKind.DEADLINE_FOR: frozenset({(_TIME, _INTENT)}),
-        EdgeKind.USER_FEEDBACK: frozenset({(_EVENT, _INTENT)}),
-    }
-)
+DEFAULT_WEIGHT: Mapping[EdgeKind, float] = MappingProxyType({EdgeKind.GROUNDS: 0.9, EdgeKind.REINFORCES: 0.7})
 MEMBERSHIP = frozenset({EdgeKind.GROUNDS, EdgeKind.REINFORCES})  # edges that make an event a member of a concept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConceptEdge:
-    """An edge of the concept graph; an end is the id of an event, concept or intent, or a moment as ISO text."""
+    """An edge of the concept graph, from the id of an event or concept to that of a concept."""
 
     source: str
     target: str
@@ -153,7 +112,6 @@ class AddNode:
     description: str
     reason: str
     grounded_in: tuple[str, ...]  # ids of events
-    kind: NodeKind = NodeKind.CONCEPT
     body: Mapping[str, Json] = field(default_factory=dict[str, Json])  # further members of this kind of node
 
 

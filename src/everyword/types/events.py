@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 from everyword.types.times import utc_now
@@ -113,6 +114,7 @@ class Imported:
     redacted: Mapping[str, int] = field(default_factory=dict[str, int])  # removed secrets, by kind
     files: int = 1
     unchanged: int = 0  # files that were skipped because they have not changed
+    sample: tuple[Event, ...] = ()  # the first events, where the import was only a preview
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,9 +231,18 @@ class Change:
     event_id: str | None = None
 
 
+class SummaryPart(StrEnum):
+    """What a quote in a session's summary tells."""
+
+    ABOUT = "about"  # what the session was about
+    DECIDED = "decided"
+    DONE = "done"
+    OPEN = "open"  # planned or to be done, and not done since
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Theme:
-    """A verbatim sentence of a session's summary."""
+    """A quote in a session's summary."""
 
     text: str
     event_id: str
@@ -239,6 +250,7 @@ class Theme:
     at: datetime
     speaker: str | None
     score: float
+    part: SummaryPart = SummaryPart.ABOUT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,8 +271,8 @@ class Session:
     events: int
     first_at: datetime
     last_at: datetime
-    keys: tuple[str, ...] = ()  # characteristic phrases, best first
-    summary: tuple[Theme, ...] = ()  # its most central sentences, in order of time
+    keys: tuple[str, ...] = ()  # the names that it mentions most, without its speakers
+    summary: tuple[Theme, ...] = ()  # the quotes that matter most, then what else was decided, done and left open
     entities: tuple[str, ...] = ()  # the names that it mentions most
     # A summary by an LLM, each sentence with its sources; empty without an LLM, and after the session has grown.
     written: tuple[WrittenSentence, ...] = ()
@@ -354,4 +366,3 @@ class Activity:
 USERS = frozenset(("user", "human"))
 ASSISTANTS = frozenset(("assistant", "ai", "model", "bot"))
 PROGRAMS = frozenset(("system", "tool", "function", "developer"))  # set up or reported by programs
-SILENT = PROGRAMS  # for knowledge/legacy, to be deleted with it

@@ -39,6 +39,7 @@ class IntentAnswer(StrEnum):
     DEFER = "defer"
     REJECT = "reject"
     DONE = "done"
+    UNDO = "undo"  # takes the last answer back
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +63,8 @@ class Intent:
     status: IntentStatus
     urgency: float  # 0 to 1
     importance: float  # 0 to 1
-    density: float  # 0 to 1: how much of the memory relates to it
-    threshold: float  # of its category; the density is above it
+    density: float  # 0 to 1: the chance that it is open; of a proposed one, how often it came up
+    threshold: float  # of its category; what is open is above it
     grounds: tuple[Evidence, ...]  # the quotes that show the unmet goal, oldest first
     first_at: datetime
     last_at: datetime
@@ -163,7 +164,7 @@ class Room:
 
     id: str | None
     label: str
-    events: int
+    events: int  # in all
     halls: tuple[Hall, ...]
 
 
@@ -172,8 +173,9 @@ class PalaceWing:
     """A person or project; `name` is None for events without a wing."""
 
     name: str | None
-    events: int
-    rooms: tuple[Room, ...]
+    events: int  # in all
+    rooms: tuple[Room, ...]  # those that are shown
+    rooms_in_all: int = 0  # concepts that have events in this wing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from everyword.ingest.importers import (
     claude_ai,
     claude_code,
     codex,
+    copilot,
     gemini,
     gitlog,
     mbox,
@@ -83,7 +84,7 @@ class Format(Protocol):
 
 
 FORMATS: tuple[Format, ...] = (
-    *(claude_code, claude_ai, chatgpt, codex, gemini, slack, telegram, whatsapp, mbox),
+    *(claude_code, claude_ai, chatgpt, codex, copilot, gemini, slack, telegram, whatsapp, mbox),
     *(own_jsonl, own_file, mem0, mempalace, mcp_memory, messages, table, gitlog, transcript),
     *(MARKDOWN, TEXT, WORD, PDF),
 )

@@ -130,14 +130,13 @@ class Conversation:
 
     def pop(self) -> Item | None:
         """Remove and return the last item; it stays in the log."""
-        for _ in range(MOST_RACES):
-            newest = self._newest()
+        for newest, taken in self._races():
             last = next(self._standing(), None)
             if last is None:
                 return None
             number, item = last
             # Fails if anything was written since: the last item may be another one.
-            if self._written([self._change("Took back the last item.", {"do": "pop", "of": number})], newest):
+            if self._written([self._change("Took back the last item.", {"do": "pop", "of": number})], newest, taken):
                 return item
         raise self._busy()
 
@@ -147,10 +146,22 @@ class Conversation:
             self._append([self._change("Cleared the session.", {"do": "clear"})])
 
     def _append(self, events: Sequence[dict[str, Any]]) -> None:
-        for race in range(MOST_RACES):
-            if self._written(events, self._newest(), race):
+        for newest, taken in self._races():
+            if self._written(events, newest, taken):
                 return
         raise self._busy()
+
+    def _races(self) -> Iterator[tuple[Event | None, int]]:
+        """Yield the newest event before each try, and how many numbers behind it are known to be taken.
+
+        A number that is taken although no newer event is seen belongs to an event that this handle can't see.
+        """
+        before, taken = self._newest(), 0
+        for _ in range(MOST_RACES):
+            yield before, taken
+            newest = self._newest()
+            same = getattr(newest, "id", None) == getattr(before, "id", None)
+            before, taken = newest, taken + 1 if same else 0
 
     def _busy(self) -> StoreBusy:
         return StoreBusy(f"Too many concurrent changes of session {self.session}.", fix="Try again.")
@@ -158,10 +169,9 @@ class Conversation:
     def _newest(self) -> Event | None:
         return next(iter(self._read(limit=1)), None)
 
-    def _written(self, events: Sequence[dict[str, Any]], newest: Event | None, race: int = 0) -> bool:
+    def _written(self, events: Sequence[dict[str, Any]], newest: Event | None, taken: int) -> bool:
         """Write events behind the newest one; tell whether no other writer was faster."""
-        # An event that this handle can't see may have taken the key, so the number also rises with each race.
-        first = 1 + race + (0 if newest is None else cast("int", self._entry(newest)["number"]))
+        first = 1 + taken + (0 if newest is None else cast("int", self._entry(newest)["number"]))
         at = time_after(self.memory, None if newest is None else newest.at)
         numbered: list[dict[str, Json]] = [
             {

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Sequence
 
-from everyword.errors import EverywordError, StoreFull
-from everyword.interfaces.cli.parser import program_of, read
-from everyword.interfaces.cli.terminal import Terminal
+TYPE_CHECKING = False  # importing typing would take longer than writing the help text
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from everyword.interfaces.cli.terminal import Terminal
 
 # Exit codes that shells report for signals: 128 + SIGINT, 128 + SIGPIPE.
 _INTERRUPTED = 130
@@ -18,6 +18,14 @@ _BROKEN_PIPE = 141
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
     arguments = sys.argv[1:] if argv is None else list(argv)
+    if arguments in (["--help"], ["-h"], ["help"], ["--version"]):
+        return _write_help(arguments[0])
+    if arguments[:2] == ["hook", "run"]:  # an assistant waits for it
+        from everyword.interfaces.hooks import main as hook
+
+        return hook(arguments[1:])
+    from everyword.interfaces.cli.terminal import Terminal
+
     terminal = Terminal(json_wanted="--json" in arguments)
     try:
         code = _run(arguments, terminal)
@@ -30,12 +38,43 @@ def main(argv: Sequence[str] | None = None) -> int:
         terminal.give_up()
         return _BROKEN_PIPE
     except OSError as error:
+        from everyword.errors import StoreFull
+
         terminal.give_up()
         terminal.error(StoreFull(f"Can't write the output ({error.strerror or error})."))
         return StoreFull.exit_code
 
 
+def _write_help(asked: str) -> int:
+    """Write the help text or the version; return the exit code."""
+    from everyword import __version__
+    from everyword.interfaces.cli.help_text import HELP
+
+    out = sys.stdout
+    if out is None:  # pyright: ignore[reportUnnecessaryComparison]  it may be closed
+        return 0
+    try:
+        out.write(f"everyword {__version__}\n" if asked == "--version" else HELP)
+        out.flush()
+    except OSError as error:
+        import os
+
+        from everyword.errors import StoreFull
+
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())  # for what is still in its buffer
+        if isinstance(error, BrokenPipeError):
+            return _BROKEN_PIPE
+        sys.stderr.write(f"everyword: Can't write the output ({error.strerror or error}).\n")
+        return StoreFull.exit_code
+    return 0
+
+
 def _run(arguments: Sequence[str], terminal: Terminal) -> int:
+    import os
+
+    from everyword.errors import EverywordError
+    from everyword.interfaces.cli.parser import program_of, read
+
     try:
         program = program_of(arguments)
         if program is not None:

@@ -9,7 +9,7 @@ import re
 import shutil
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib import import_module, metadata
@@ -37,6 +37,7 @@ _JOBS_COUNTED = 1_000_000  # the most that are counted
 _LOCK_WAIT_S = 0.5  # a write takes milliseconds
 _CONFLICTS_SHOWN = 5  # facts; `everyword conflicts` lists all
 _PATIENCE_S = 2.0  # that a check waits for another process that is writing
+_SERVER_WAIT_S = 60  # for an MCP server to start and answer
 _QUESTION = "Is everything all right?"
 
 
@@ -70,6 +71,7 @@ def _checks(request: Request, location: str) -> Iterator[Check]:
     yield from _guarded("model", lambda: _model(request.embedder))
     yield from _guarded("tokenizer", _tokenizer)
     yield from _guarded("memory", lambda: _memory(request, location))
+    yield from _guarded("assistants", lambda: _assistants(location))
 
 
 def _guarded(name: str, check: Callable[[], Iterator[Check]]) -> Iterator[Check]:
@@ -115,6 +117,84 @@ def _package(name: str) -> Check:
     if name == "apsw":
         detail += f" with SQLite {module.sqlite_lib_version()}"
     return Check(name=name, detail=detail)
+
+
+def _assistants(location: str) -> Iterator[Check]:
+    """Check the hooks and the MCP server of each coding assistant on this machine."""
+    from everyword.interfaces.hooks import install
+
+    set_up: dict[str, Sequence[str]] = {}  # the command of an MCP server, by the memory that it serves
+    for agent, place in install.places().items():
+        if not place.folder.is_dir():
+            continue
+        hooks, server = install.hooks_in(place.hooks), install.server_in(place.mcp)
+        plugin = agent == "claude-code" and install.has_plugin(place)
+        found = [f"hooks ({', '.join(hooks)})"] if hooks else []
+        found += ["MCP"] if server else []
+        found += ["the plugin"] if plugin else []
+        if plugin and (hooks or server):
+            fix = "everyword init --undo"
+            yield Check(name=place.title, detail=f"has {' and '.join(found)}: twice", state="warning", fix=fix)
+            continue
+        yield Check(name=place.title, detail=" and ".join(found) or "not set up (everyword init sets it up)")
+        if server:
+            set_up[server.memory or location] = server.command
+            if shutil.which(server.command[0]) is None:
+                fix = "everyword init"
+                detail = f"{place.mcp}: {server.command[0]} is not there"
+                yield Check(name="mcp server", detail=detail, state="problem", fix=fix)
+    yield from _hook_memory(set_up)
+    for command in {tuple(command): None for command in set_up.values() if shutil.which(command[0])}:
+        yield _server_start(command)
+
+
+def _hook_memory(served: Mapping[str, Sequence[str]]) -> Iterator[Check]:
+    """Check that hooks write to the memory that MCP serves, and that they had no errors lately."""
+    from everyword.interfaces.hooks.install import status
+
+    found = status()
+    if "memory" not in found:
+        return
+    other = [memory for memory in served if memory != found["memory"]]
+    if other:
+        detail = f"hooks save to {found['memory']}, MCP serves {', '.join(other)}"
+        yield Check(name="hooks", detail=detail, state="warning", fix="everyword init")
+    elif found["errors"]:
+        detail = f"last error: {found['errors'][-1]}"
+        yield Check(name="hooks", detail=detail, state="warning", fix=f"See {found['log']}")
+    else:
+        yield Check(name="hooks", detail=f"save to {found['memory']}; no errors")
+
+
+def _server_start(command: Sequence[str]) -> Check:
+    """Start an MCP server as an assistant does, and wait for its first reply."""
+    import json
+    import subprocess
+    import threading
+
+    asked = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "doctor", "version": "1"}}
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": asked})
+    started = time.perf_counter()
+    try:
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as server:
+            assert server.stdin is not None
+            assert server.stdout is not None
+            limit = threading.Timer(_SERVER_WAIT_S, server.kill)
+            limit.start()
+            server.stdin.write(f"{line}\n".encode())
+            server.stdin.flush()
+            reply = server.stdout.readline()
+            limit.cancel()
+            server.kill()
+        version = json.loads(reply)["result"]["serverInfo"]["version"]
+    except (OSError, ValueError, LookupError):
+        shown = " ".join(command)
+        fix = "Run it by hand to see why; the extra is: pip install 'everyword[mcp]'"
+        return Check(name="mcp server", detail=f"{shown} does not answer", state="problem", fix=fix)
+    took = f"{time.perf_counter() - started:.1f} s"
+    return Check(name="mcp server", detail=f"{version}, answers after {took}")
 
 
 def _model(spec: str | None) -> Iterator[Check]:

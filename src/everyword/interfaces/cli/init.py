@@ -5,18 +5,21 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from everyword.errors import EverywordError
 from everyword.interfaces.cli.location import default_path
 from everyword.private_files import make_private_folder
 from everyword.settings import expanded
+
+if TYPE_CHECKING:
+    from everyword.interfaces.hooks.install import Place
 
 STEPS = ("import", "vectors", "hooks", "mcp")
 _MEGABYTE = 1_000_000
@@ -59,10 +62,13 @@ def main(arguments: Sequence[str]) -> int:
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else 0
     if not parsed.yes and not (sys.stdin and sys.stdin.isatty()):
-        _show("Nothing was done: there is no terminal to ask. Give --yes to run every step, --skip STEP to skip one.")
+        _show("Nothing was done: there is no terminal to ask. Give --yes to do it, and --skip STEP to skip a step.")
         return 2
     try:
-        _set_up(_plan(parsed))
+        if parsed.undo:
+            _undo(parsed)
+        else:
+            _set_up(_plan(parsed))
     except EverywordError as error:
         sys.stderr.write(f"everyword: {error}\n")
         return error.exit_code
@@ -80,9 +86,10 @@ def _set_up(plan: _Plan) -> None:
         _show(f"Wing of this folder: {plan.wing}")
         _import(memory, plan)
         _vectors(memory, plan)
-    _hooks(plan)
-    _mcp(plan)
-    _show("Done. Try: everyword wake_up, everyword recall QUESTION. Undo: everyword hook uninstall all")
+    found = _found()
+    _hooks(plan, found)
+    _mcp(plan, found)
+    _show("Done. Try: everyword wake_up, everyword ask QUESTION. Check: everyword doctor. Undo: everyword init --undo")
 
 
 def _import(memory: Any, plan: _Plan) -> None:
@@ -106,34 +113,55 @@ def _vectors(memory: Any, plan: _Plan) -> None:
         _show(f"{waiting:,} events have no vectors yet. Compute them with: everyword settle")
 
 
-def _hooks(plan: _Plan) -> None:
+def _hooks(plan: _Plan, found: Mapping[str, Place]) -> None:
     from everyword.interfaces.hooks.install import install
 
     wings = {} if plan.wing == plan.folder else {plan.folder: plan.wing}
     asked: dict[str, Any] = {"memory": plan.memory, "home": plan.hooks_home}
     if plan.embedder:
         asked["embedder"] = plan.embedder
-    for title, path in (("Claude Code", _claude() / "settings.json"), ("Codex", _codex() / "config.toml")):
-        if path.parent.is_dir():
-            change = partial(install, path, wings=wings, **asked)
-            _change(plan, "hooks", f"Let {title} save and recall automatically", change)
+    for agent, place in found.items():
+        change = partial(install, place.hooks, agent=agent, wings=wings, **asked)
+        _change(plan, "hooks", f"Let {place.title} save and recall automatically", change)
 
 
-def _mcp(plan: _Plan) -> None:
+def _mcp(plan: _Plan, found: Mapping[str, Place]) -> None:
     from everyword.interfaces.hooks.settings_files import add_server
 
     if find_spec("mcp") is None:
         _show("MCP: skipped, not installed. To add it: pip install 'everyword[mcp]', then run this again.")
         return
-    clients = (
-        ("Claude Code", _claude(), expanded("~") / ".claude.json"),
-        ("Cursor", expanded("~") / ".cursor", expanded("~") / ".cursor" / "mcp.json"),
-        ("Codex", _codex(), _codex() / "config.toml"),
-    )
-    for title, folder, path in clients:
-        if folder.is_dir():
-            add = partial(add_server, path, memory=plan.memory, home=plan.hooks_home)
-            _change(plan, "mcp", f"Add the MCP server to {title}", add)
+    for place in found.values():
+        add = partial(add_server, place.mcp, memory=plan.memory, home=plan.hooks_home)
+        _change(plan, "mcp", f"Add the MCP server to {place.title}", add)
+
+
+def _found() -> dict[str, Place]:
+    """Return the assistants on this machine, without one that has the plugin."""
+    from everyword.interfaces.hooks.install import has_plugin, places
+
+    there = {agent: place for agent, place in places().items() if place.folder.is_dir()}
+    _show(f"Assistants: {', '.join(place.title for place in there.values()) or 'none found'}")
+    if "claude-code" in there and has_plugin(there["claude-code"]):
+        _show("Claude Code has the plugin, which brings hooks and MCP along.")
+        del there["claude-code"]
+    return there
+
+
+def _undo(parsed: Any) -> None:
+    """Put back every settings file that was changed; the memory stays."""
+    from everyword.interfaces.hooks.install import uninstall
+    from everyword.interfaces.hooks.settings_files import home_of, installed
+
+    paths = list(installed(home_of(parsed.hooks_home)))
+    for path in paths:
+        _show(uninstall(path, home=parsed.hooks_home, dry_run=True).diff or f"{path}: nothing changes")
+    if not paths:
+        _show("Nothing to undo.")
+    elif parsed.yes or _confirmed("Put these files back?"):
+        for path in paths:
+            uninstall(path, home=parsed.hooks_home)
+        _show("Done. The memory stays as it is.")
 
 
 def _change(plan: _Plan, step: str, what: str, change: Callable[..., Any]) -> None:
@@ -155,23 +183,19 @@ def _change(plan: _Plan, step: str, what: str, change: Callable[..., Any]) -> No
 
 
 def _sessions() -> Iterator[_Found]:
-    places = (
-        ("Claude Code", "claude-code", _claude() / "projects", ".jsonl"),
-        ("Codex", "codex", _codex() / "sessions", ".jsonl"),
-        ("Gemini CLI", "gemini-cli", expanded("~") / ".gemini" / "tmp", ".json"),
+    from everyword.interfaces.hooks.install import places
+
+    transcripts = (
+        ("claude-code", "claude-code", "projects", ".jsonl"),
+        ("codex", "codex", "sessions", ".jsonl"),
+        ("gemini", "gemini-cli", "tmp", ".json"),
+        ("copilot", "copilot-cli", "session-state", ".jsonl"),
     )
-    for title, format, path, suffix in places:
+    for agent, format, folder, suffix in transcripts:
+        title, path = places()[agent].title, places()[agent].folder / folder
         sizes = [one.stat().st_size for one in path.rglob(f"*{suffix}") if one.is_file()] if path.is_dir() else []
         if sizes:
             yield _Found(title=title, format=format, path=path, files=len(sizes), bytes=sum(sizes))
-
-
-def _claude() -> Path:
-    return Path(os.environ.get("CLAUDE_CONFIG_DIR") or expanded("~") / ".claude")
-
-
-def _codex() -> Path:
-    return Path(os.environ.get("CODEX_HOME") or expanded("~") / ".codex")
 
 
 def _plan(parsed: Any) -> _Plan:
@@ -203,6 +227,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--embedder", metavar="NAME", default=os.environ.get("EVERYWORD_EMBEDDER") or None)
     parser.add_argument("--skip", action="append", choices=STEPS, help="skip a step; may be repeated")
     parser.add_argument("--yes", action="store_true", help="run every step without asking")
+    parser.add_argument("--undo", action="store_true", help="put back the settings files that init has changed")
     parser.add_argument("--hooks-home", metavar="PATH", help="where hooks keep their own files")
     return parser
 

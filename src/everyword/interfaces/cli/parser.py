@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from everyword import __version__
 from everyword.errors import InvalidInput
+from everyword.interfaces.cli.help_text import HELP
 from everyword.interfaces.operations import BY_NAME, OPERATIONS, Operation, Parameter
 from everyword.interfaces.operations.parameters import FLAG, INTEGER, TEXTS, Kind
 from everyword.types.times import LOCAL
@@ -50,16 +51,6 @@ _EXTRAS: dict[str, tuple[tuple[str, str], ...]] = {
 
 _NO_VERB = re.compile(r"argument VERB: invalid choice: '([^']*)'")
 
-_EPILOG = """\
-examples:
-  everyword add "I moved to Lisbon in March." --speaker Ana --session s1 --at 2026-04-02T10:00Z
-  everyword recall "Where does Ana live?"
-  everyword context "Where does Ana live?" --budget 600
-  everyword forget --session s1 --dry-run
-
-These options may also follow the verb. See `everyword VERB --help` for the options of a verb.
-"""
-
 
 class UsageError(InvalidInput):
     """The command line can't be understood; see everyword --help."""
@@ -89,7 +80,7 @@ class Request:
 
 def read(arguments: Sequence[str]) -> Request:
     """Parse a command line; raise UsageError where it is wrong, and SystemExit after --help."""
-    parser = build()
+    parser = build(only=_verb_of(arguments))
     parsed = vars(parser.parse_args(arguments))
     verb = parsed.get("verb")
     if verb is None:
@@ -113,9 +104,7 @@ def read(arguments: Sequence[str]) -> Request:
 
 def program_of(arguments: Sequence[str]) -> tuple[str, list[str]] | None:
     """Return the program that a command line runs and its arguments, including options before its name."""
-    place = 0
-    while place < len(arguments) and arguments[place].partition("=")[0] in (*_WITH_VALUE, *_FLAGS):
-        place += 2 if arguments[place] in _WITH_VALUE else 1
+    place = _place_of_verb(arguments)
     name, rest = "".join(arguments[place : place + 1]), list(arguments[place + 1 :])
     if name not in PROGRAMS:
         return None
@@ -123,19 +112,27 @@ def program_of(arguments: Sequence[str]) -> tuple[str, list[str]] | None:
     return name, [*rest[:behind], *arguments[:place], *rest[behind:]]
 
 
-def build() -> argparse.ArgumentParser:
-    """Build the parser of the whole command line."""
-    parser = Parser(
-        prog="everyword",
-        description="Long-term memory for AI agents. It keeps every word and finds it as soon as it is written.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+def _place_of_verb(arguments: Sequence[str]) -> int:
+    place = 0
+    while place < len(arguments) and arguments[place].partition("=")[0] in (*_WITH_VALUE, *_FLAGS):
+        place += 2 if arguments[place] in _WITH_VALUE else 1
+    return place
+
+
+def _verb_of(arguments: Sequence[str]) -> str | None:
+    place = _place_of_verb(arguments)
+    return arguments[place] if place < len(arguments) and arguments[place] in (*BY_NAME, DOCTOR, WATCH) else None
+
+
+def build(only: str | None = None) -> argparse.ArgumentParser:
+    """Build the parser of the whole command line, or, since that takes a while, of one verb."""
+    parser = Parser(prog="everyword", usage="everyword VERB ...", allow_abbrev=False)
+    # The same text wherever --help stands.
+    parser.format_help = lambda: HELP
     _add_global_options(parser)
     parser.add_argument("--version", action="version", version=f"everyword {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
-    for operation in OPERATIONS:
+    for operation in OPERATIONS if only is None else [BY_NAME[only]] if only in BY_NAME else []:
         verb = verbs.add_parser(
             operation.name,
             help=operation.summary,
@@ -149,6 +146,8 @@ def build() -> argparse.ArgumentParser:
         for name, text in _EXTRAS.get(operation.name, ()):
             verb.add_argument(f"--{name}", action="store_true", default=argparse.SUPPRESS, help=text)
         _add_global_options(verb.add_argument_group("options of every verb"))
+    if only in BY_NAME:
+        return parser
     doctor = verbs.add_parser(DOCTOR, help=_DOCTOR_SUMMARY, description=_sentence(_DOCTOR_SUMMARY), allow_abbrev=False)
     _add_global_options(doctor.add_argument_group("options of every verb"))
     watch = verbs.add_parser(WATCH, help=_WATCH_SUMMARY, description=_sentence(_WATCH_SUMMARY), allow_abbrev=False)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
-from everyword.interfaces.cli.page import Column, Page, Piece, Styled
+from everyword.interfaces.cli.page import Column, Page, Piece, Style, Styled
 from everyword.text.terms import shortened, whole_until
 from everyword.types.concepts import Concept, ConceptEdge, ConceptView, Folded, JournalEntry
 from everyword.types.events import (
@@ -39,10 +40,19 @@ _SNIPPET = 60  # characters of a text in a table
 _ELLIPSIS = "…"
 _MOST_TAGS = 6  # of `stats`, the most frequent; --json has all
 _MOST_KEYS = 3  # of a session in a table; --json has all
-_DOUBTFUL = 0.5  # confidence below which a person is warned
+# Least probability, its word, and how it is shown.
+_SURENESS: tuple[tuple[float, str, Style], ...] = (
+    (0.9, "almost certainly", "good"),
+    (0.7, "probably", "good"),
+    (0.4, "perhaps", "warning"),
+    (0.0, "probably not", "warning"),
+)
+_SURE_FACT = 0.7  # a fact below it is marked
 _LONGEST_DRAWER = 100  # characters of an event in the palace
 _MOST_QUOTES = 2  # of one fact; --json has all
 _MOST_ALIASES = 6
+
+_ID = re.compile(r"[a-z]+_[0-9a-f]{12,}")
 
 _zone: Zone = UTC  # set once for each command
 
@@ -84,14 +94,37 @@ def hits(page: Page, found: Hits, *, explain: bool) -> None:
         _nothing_found(page)
     width = len(str(len(found)))
     for rank, hit in enumerate(found, 1):
-        heading = (*_when_who_where(hit.event), Styled(f"{hit.score:.3f}", "number"), Styled(hit.event.id, "dim"))
-        page.item(f"{rank:>{width}}", heading, _excerpt(page, hit.event.text, hit.span))
+        score = [Styled(f"{hit.score:.3f}", "number")] if explain or not page.for_people else []
+        heading = [*_when_who_where(hit.event), *score, Styled(hit.event.id, "dim")]
+        body = _excerpt(page, hit.event.text, hit.span)
+        if page.for_people and hit.replaced_by is not None:
+            body.append(Styled(_replaced(hit), "warning"))
+        _item(page, f"{rank:>{width}}", heading, body)
     if found and explain:
         _stages(page, found)
     if found and page.for_people and found.confidence is not None:
         page.gap()
-        doubt = " The memory may not hold an answer." if found.confidence < _DOUBTFUL else ""
-        page.line(Styled(f"An answer is among these with {found.confidence:.0%} confidence.{doubt}", "dim"))
+        word, style = _sureness(found.confidence)
+        page.line(Styled(f"The answer is {word} among these.", style))
+
+
+def _replaced(hit: Hit) -> str:
+    since = f" since {_day(hit.replaced_at)}" if hit.replaced_at else ""
+    return f"\nno longer so{since}, see {hit.replaced_by}"
+
+
+def _item(page: Page, mark: str, heading: Sequence[Piece], body: Sequence[Piece]) -> None:
+    """Write an entry of a list; for a person, an id that ends the heading goes below, so that the heading is short."""
+    *rest, last = heading
+    if page.for_people and isinstance(last, Styled) and last.style == "dim" and _ID.fullmatch(last.text):
+        page.item(mark, rest, [*body, Styled(f"\n{last.text}", "dim")])
+    else:
+        page.item(mark, heading, body)
+
+
+def _sureness(confidence: float) -> tuple[str, Style]:
+    """Put a probability into a word, and the style in which it is shown; --json has the number."""
+    return next((word, style) for least, word, style in _SURENESS if confidence >= least)
 
 
 def context(page: Page, written: Context) -> None:
@@ -136,9 +169,24 @@ def events(page: Page, listed: Iterable[Event]) -> None:
     one = None
     for one in listed:
         heading = (*_when_who_where(one), Styled(one.id, "dim"))
-        page.item("", heading, _excerpt(page, one.text, Span(0, 0)))
+        _item(page, "", heading, _excerpt(page, one.text, Span(0, 0)))
     if one is None:
         _nothing_found(page)
+
+
+def sessions(page: Page, listed: Sequence[Session]) -> None:
+    """List sessions: for a person two lines each, else a table."""
+    if not page.for_people or not listed:
+        _table(_session_row)(page, listed)
+        return
+    for one in listed:
+        first, last = _day(one.first_at), _day(one.last_at)
+        days = first if first == last else f"{first} to {last}"
+        wings = Styled(", ".join(one.wings), "dim")
+        heading = [Styled(one.name, "strong"), Styled(days, "number"), count_of(one.events, "event"), wings]
+        about = one.written[0].text if one.written else ", ".join(one.keys[:_MOST_KEYS])
+        body = [Styled(", ".join(one.speakers), "name"), Styled(f"  {about}" if about else "", "dim")]
+        page.item("", heading, body)
 
 
 def _session_row(session: Session) -> Row:
@@ -244,22 +292,25 @@ def size(count: int) -> str:
 def answer(page: Page, result: Answer) -> None:
     """Show an answer with its confidence, or that there is none."""
     if not result.answered:
-        page.line(Styled("Not in this memory.", "dim"))
-    else:
-        page.text(result.text)
+        page.line(Styled("Not in this memory.", "warning"))
+        return
+    page.text(result.text)
     if page.for_people:
         page.gap()
         for citation in result.citations:
             page.line(Styled(f"{citation.mark} {citation.event_id}", "dim"))
-        confidence = "" if result.confidence is None else f"{result.confidence:.0%} confidence"
-        by = "quoted" if result.written_by == "quote" else f"written by {result.written_by}"
-        page.line(Styled(", ".join(part for part in (confidence, by if result.answered else "") if part), "dim"))
+        by = "Quoted" if result.written_by == "quote" else f"Written by {result.written_by}"
+        if result.confidence is None:
+            page.line(Styled(f"{by}.", "dim"))
+        else:
+            word, style = _sureness(result.confidence)
+            page.line(Styled(f"{by}; ", "dim"), Styled(f"{word} the answer.", style))
 
 
 def history(page: Page, shown: History) -> None:
     """Show the versions of a statement, oldest first, and why each ended."""
     for number, version in enumerate(shown.versions, 1):
-        page.item(str(number), _statement_heading(version.statement), _quoted(version.statement))
+        _item(page, str(number), _statement_heading(version.statement), _quoted(version.statement))
         for change in version.changes:
             page.line(Styled(f"     {change.at:%Y-%m-%d}  {change.action}: {change.reason}", "dim"))
 
@@ -500,6 +551,7 @@ def _fact_heading(fact: Fact) -> list[Piece]:
         fact.relation.replace("_", " "),
         Styled(fact.object_name, "strong"),
         Styled(_validity(fact.valid_from, fact.valid_to), "number"),
+        Styled("" if fact.confidence >= _SURE_FACT else _sureness(fact.confidence)[0], "warning"),
         Styled("conflicts" if fact.conflicts else "", "bad"),
     ]
 
@@ -669,7 +721,7 @@ def _list(
         if not listed:
             _nothing_found(page)
         for one in listed:
-            page.item("", heading(one), text(one))
+            _item(page, "", heading(one), text(one))
 
     return show
 
@@ -713,7 +765,7 @@ VIEWS: dict[str, Callable[[Page, Any], None]] = {
     "split": entity,
     "edits": _edits,
     "undo": _single(_edits),
-    "sessions": _table(_session_row),
+    "sessions": sessions,
     "events": events,
     "stats": stats,
     "verify": report,

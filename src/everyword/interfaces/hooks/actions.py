@@ -136,15 +136,16 @@ class HookActions:
         transcript, format = str(what.get("transcript", "")), str(what.get("format", ""))
         turn: Any = what.get("turn")
         if isinstance(turn, dict):
-            found = _rollout(as_text(cast("dict[str, Any]", turn).get("thread-id")))
+            agent = str(what.get("agent") or "codex")
+            found = _rollout(as_text(cast("dict[str, Any]", turn).get("thread-id"))) if agent == "codex" else None
             if found is None:
-                return self._add(_turn_events(cast("dict[str, Any]", turn)))
+                return self._add(_turn_events(cast("dict[str, Any]", turn), agent))
             transcript = found
         if not os.path.isfile(transcript):
             return 0
         if what.get("awaits"):
             self._await(transcript, str(what["awaits"]))
-        added = self._save_tail(transcript, format)
+        added = self._save_tail(transcript, format, last_folder(what.get("cwd")))
         state.log(self.home, f"saved {added} new events of {os.path.basename(transcript)}")
         return added
 
@@ -152,13 +153,14 @@ class HookActions:
         """Save transcripts of sessions that ended without a hook."""
         return sum(self._save_tail(transcript, format) for transcript, format in state.unsaved_transcripts(self.home))
 
-    def _save_tail(self, transcript: str, format: str) -> int:
+    def _save_tail(self, transcript: str, format: str, folder: str | None = None) -> int:
+        """Save what is new in a transcript. folder: of the project, where the transcript does not say."""
         reader, source = named(format), open_source(Path(transcript))
         added, batch = 0, list[dict[str, Any]]()
         position = state.read_position(self.home, transcript)
         for item in reader.read(source, source.names[0], after=position or None):
             if isinstance(item, Read) and (self.settings.save_tools or item.event.get("role") != "tool"):
-                batch.append(item.event)
+                batch.append({**item.event, "wing": item.event.get("wing") or folder})
             position = dict(item.position) or position
             if len(batch) >= _BATCH:
                 added += self._add(batch)
@@ -230,15 +232,17 @@ def _rollout(thread: str) -> str | None:
     return max(iglob(pattern), default=None)
 
 
-def _turn_events(turn: dict[str, Any]) -> list[dict[str, Any]]:
-    """Make events of the turn that Codex passes to its notify command, in case it keeps no file."""
+def _turn_events(turn: dict[str, Any], agent: str) -> list[dict[str, Any]]:
+    """Make events of the turn that an agent passes to a hook, in case it keeps no file that we can read."""
     thread, number = as_text(turn.get("thread-id")), as_text(turn.get("turn-id"))
     messages = [("user", as_text(text)) for text in as_list(turn.get("input-messages"))]
     messages.append(("assistant", as_text(turn.get("last-assistant-message"))))
+    if agent == "cursor":  # a prompt and its reply come in two payloads, which must not have the same keys
+        number = f"{number}:{'reply' if turn.get('last-assistant-message') else 'prompt'}" if number else ""
     return [
         {
             "text": text,
-            "key": f"codex:{thread}:{number}:{place}" if number else None,
+            "key": f"{agent}:{thread}:{number}:{place}" if number else None,
             "session": thread or None,
             "speaker": who,
             "role": who,

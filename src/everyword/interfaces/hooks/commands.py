@@ -12,12 +12,10 @@ from typing import Any
 
 from everyword.errors import EverywordError
 from everyword.interfaces.hooks import install as installing
-from everyword.interfaces.hooks.settings import EVENTS
+from everyword.interfaces.hooks.settings import AGENT_EVENTS, EVENTS
 from everyword.interfaces.hooks.settings_files import home_of, installed
 from everyword.settings import REDACTION_LEVELS, expanded, user_folder
 
-_CLAUDE = "~/.claude/settings.json"
-_CODEX = "~/.codex/config.toml"
 _ALL = "all"  # every changed file, also those changed by `everyword init`
 
 
@@ -46,7 +44,7 @@ def _install(parsed: Any) -> None:
         "secret_patterns": patterns,
     }
     options = {name: value for name, value in options.items() if value}
-    options |= {"memory": _memory(parsed.memory), "home": parsed.home, "events": wanted}
+    options |= {"memory": _memory(parsed.memory), "home": parsed.home, "events": wanted, "agent": parsed.agent}
     change = installing.install(path, **options, dry_run=True)
     _show(change.diff or "Nothing changes.\n")
     if parsed.dry_run or not _is_confirmed(parsed):
@@ -67,7 +65,23 @@ def _uninstall(parsed: Any) -> None:
 
 
 def _status(parsed: Any) -> None:
-    _show(json.dumps(installing.status(parsed.home), indent=2, ensure_ascii=False) + "\n")
+    found = installing.status(parsed.home)
+    if parsed.json:
+        _show(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+        return
+    if not found["installed"]:
+        _show("No hooks are installed. To install them: everyword init\n")
+    for one in found["installed"]:
+        _show(f"{one['settings']}: {', '.join(one['hooks']) or 'the MCP server'}\n")
+    if "memory" not in found:
+        return
+    off = [event for event, on in found["on"].items() if not on]
+    resident = "running" if found["resident"] else "not running"
+    _show(f"memory: {found['memory']}\n")
+    _show(f"switched off: {', '.join(off) or 'nothing'}\n")
+    _show(f"resident process: {resident}; saved transcripts: {found['transcripts']}; log: {found['log']}\n")
+    for error in found["errors"]:
+        _show(f"error: {error}\n")
 
 
 def _switch(parsed: Any) -> None:
@@ -99,9 +113,9 @@ def _parser() -> argparse.ArgumentParser:
         ("uninstall", "remove the hooks"),
     ):
         verb = verbs.add_parser(name, help=about)
-        agents = ("claude-code", "codex") if name == "install" else ("claude-code", "codex", _ALL)
+        agents = tuple(AGENT_EVENTS) if name == "install" else (*AGENT_EVENTS, _ALL)
         verb.add_argument("agent", choices=agents, nargs="?", default="claude-code")
-        verb.add_argument("--settings", metavar="PATH", help=f"the agent's settings (default: {_CLAUDE} or {_CODEX})")
+        verb.add_argument("--settings", metavar="PATH", help="the agent's settings (default: those of this user)")
         verb.add_argument("--dry-run", action="store_true", help="show the change without making it")
         verb.add_argument("--yes", action="store_true", help="do not ask")
         if name == "install":
@@ -111,7 +125,8 @@ def _parser() -> argparse.ArgumentParser:
             verb.add_argument("--redact", choices=REDACTION_LEVELS, help="what to remove (default: credentials)")
             verb.add_argument("--secret-patterns", metavar="PATH", help="a JSON file with patterns of secrets")
             verb.add_argument("--without", action="append", choices=EVENTS, help="leave a hook out")
-    verbs.add_parser("status", help="show what is installed and switched on, and the last errors")
+    status = verbs.add_parser("status", help="show what is installed and switched on, and the last errors")
+    status.add_argument("--json", action="store_true", help="one JSON document")
     for name in ("on", "off"):
         verb = verbs.add_parser(name, help=f"switch a hook {name}")
         verb.add_argument("name", metavar="HOOK", help=f"{', '.join(EVENTS)}, inject_prompt, resident, save_tools")
@@ -122,13 +137,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _settings_path(parsed: Any) -> Path:
-    if parsed.settings:
-        return expanded(parsed.settings)
-    if parsed.agent == "codex":
-        home = os.environ.get("CODEX_HOME")
-        return Path(home) / "config.toml" if home else expanded(_CODEX)
-    home = os.environ.get("CLAUDE_CONFIG_DIR")
-    return Path(home) / "settings.json" if home else expanded(_CLAUDE)
+    return expanded(parsed.settings) if parsed.settings else installing.places()[parsed.agent].hooks
 
 
 def _memory(named: str | None) -> str:

@@ -16,7 +16,7 @@ from everyword import __version__
 from everyword.errors import StoreBusy
 from everyword.interfaces.hooks import state
 from everyword.interfaces.hooks.client import SOCKET, ask, has_sockets
-from everyword.interfaces.hooks.settings import FILE, load
+from everyword.interfaces.hooks.settings import FILE, load_or_default
 
 if TYPE_CHECKING:
     from everyword.interfaces.hooks.actions import HookActions
@@ -109,7 +109,7 @@ class _Resident:
 
         with self._opening:
             if self._actions is None:
-                self._actions = HookActions(self._home, load(self._home))
+                self._actions = HookActions(self._home, load_or_default(self._home))
             return self._actions
 
     def _save_queued(self) -> None:

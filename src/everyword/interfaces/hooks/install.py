@@ -1,7 +1,7 @@
 """Install hooks in an agent's settings, remove them, and report their status.
 
-Claude Code reads JSON (`~/.claude/settings.json`, or a project's `.claude/settings.json`). Codex reads TOML
-(`~/.codex/config.toml`), where only the `notify` line is ours.
+Agents read JSON: Claude Code, Codex and Gemini CLI a list of groups for each event, Cursor and Copilot CLI a list of
+commands. Versions of Codex without hooks have one `notify` line in TOML (`~/.codex/config.toml`).
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import re
 import shlex
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from everyword.errors import BadLocation, InvalidInput, InvalidSetting
 from everyword.interfaces.hooks import client, state
-from everyword.interfaces.hooks.settings import EVENTS, FILE, from_json, load, save, switched
+from everyword.interfaces.hooks.settings import AGENT_EVENTS, EVENTS, FILE, from_json, load, save, switched
 from everyword.interfaces.hooks.settings_files import (
+    NAME,
     Change,
     Json,
     apply,
@@ -40,12 +41,68 @@ _OURS = "everyword.interfaces.hooks"  # part of each of our commands
 _AGENT_TIMEOUT_S = 10  # after which the agent ends a hook; HookSettings.timeout_s ends it much earlier
 _NOTIFY = re.compile(r"^[ \t]*notify[ \t]*=", re.MULTILINE)
 _ERRORS_SHOWN = 5
+_PLUGIN = "everyword@"  # the name of the Claude Code plugin, before that of its marketplace
+
+
+class Place(NamedTuple):
+    """Where a coding agent keeps its settings."""
+
+    title: str
+    folder: Path  # there if the agent is installed
+    hooks: Path
+    mcp: Path
+
+
+def places() -> dict[str, Place]:
+    """Return the settings of each agent for this user."""
+    home = expanded("~")
+    claude = Path(os.environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
+    codex = Path(os.environ.get("CODEX_HOME") or home / ".codex")
+    copilot = Path(os.environ.get("COPILOT_HOME") or home / ".copilot")
+    gemini, cursor = home / ".gemini", home / ".cursor"
+    return {
+        "claude-code": Place("Claude Code", claude, claude / "settings.json", home / ".claude.json"),
+        "codex": Place("Codex", codex, codex / "hooks.json", codex / "config.toml"),
+        "gemini": Place("Gemini CLI", gemini, gemini / "settings.json", gemini / "settings.json"),
+        "cursor": Place("Cursor", cursor, cursor / "hooks.json", cursor / "mcp.json"),
+        "copilot": Place("Copilot CLI", copilot, copilot / "hooks" / "everyword.json", copilot / "mcp-config.json"),
+    }
+
+
+def has_plugin(place: Place) -> bool:
+    """Tell whether Claude Code has the plugin, which brings hooks and MCP along."""
+    try:
+        enabled: Any = parse_json(place.hooks, read_text(place.hooks)).get("enabledPlugins")
+    except (BadLocation, InvalidInput):
+        return False
+    return isinstance(enabled, dict) and any(
+        name.startswith(_PLUGIN) and on for name, on in cast("dict[str, Any]", enabled).items()
+    )
+
+
+class Server(NamedTuple):
+    """Our MCP server in an agent's settings."""
+
+    command: list[str]
+    memory: str | None
+
+
+def server_in(path: Path) -> Server | None:
+    """Find our MCP server in a settings file."""
+    try:
+        text = read_text(path)
+        settings = parse_toml(text or "") if path.suffix == ".toml" else parse_json(path, text)
+        entry: Any = settings["mcp_servers" if path.suffix == ".toml" else "mcpServers"][NAME]
+        return Server([entry["command"], *entry["args"]], entry.get("env", {}).get("EVERYWORD_MEMORY"))
+    except (BadLocation, InvalidInput, LookupError, TypeError, AttributeError):
+        return None
 
 
 def install(
     settings_path: str | Path,
     *,
     memory: str,
+    agent: str = "claude-code",
     home: str | Path | None = None,
     events: tuple[str, ...] = EVENTS,
     dry_run: bool = False,
@@ -62,7 +119,10 @@ def install(
     if path.suffix == ".toml":
         after = _codex_with(before or "", place)
     else:
-        after = dump_like(_claude_with(_claude_without(_settings(path, before)), place, events), before)
+        known = _settings(path, before)
+        made = _with_hooks(_without_hooks(known), place, agent, events)
+        # In the order of the file, so that installing again changes nothing.
+        after = dump_like({**{name: made[name] for name in known if name in made}, **made}, before)
     change = Change(path=path, before=before, after=after, backup=backup_of(path, place, before))
     if not dry_run:
         save(str(place), settings)
@@ -109,7 +169,7 @@ def status(home: str | Path | None = None) -> Json:
         "home": str(place),
         "memory": settings.memory,
         "installed": [
-            {"settings": path, "hooks": _hooks_in(Path(path)), "backup": known.get("backup")}
+            {"settings": path, "hooks": hooks_in(Path(path)), "backup": known.get("backup")}
             for path, known in installed(place).items()
         ],
         "on": {event: event not in settings.off for event in EVENTS},
@@ -127,22 +187,32 @@ def switch(name: str, *, on: bool, home: str | Path | None = None) -> None:
     save(place, switched(load(place), name, on=on))
 
 
-# Claude Code
+# JSON
 
 
-def _command(home: Path, verb: str) -> list[str]:
-    return [*client.COMMAND, verb, "--home", str(home)]
+def _command(home: Path, verb: str, *options: str) -> list[str]:
+    return [*client.COMMAND, verb, *options, "--home", str(home)]
 
 
-def _claude_with(settings: Json, home: Path, events: tuple[str, ...]) -> Json:
+def _with_hooks(settings: Json, home: Path, agent: str, events: tuple[str, ...]) -> Json:
     hooks: Json = dict(settings.get("hooks", {}))
-    ours = {"type": "command", "command": shlex.join(_command(home, "run")), "timeout": _AGENT_TIMEOUT_S}
+    options = () if agent == "claude-code" else ("--agent", agent)
+    command = shlex.join(_command(home, "run", *options))
+    entry: Json = {"type": "command", "command": command, "timeout": _AGENT_TIMEOUT_S}
+    if agent == "gemini":
+        entry = {"name": "everyword", **entry, "timeout": _AGENT_TIMEOUT_S * 1000}  # in milliseconds
+    elif agent == "copilot":
+        entry = {"type": "command", "bash": command, "timeoutSec": _AGENT_TIMEOUT_S}
+    elif agent == "cursor":
+        entry = {"command": command, "timeout": _AGENT_TIMEOUT_S}
+    is_flat = agent in ("cursor", "copilot")
     for event in events:
-        hooks[event] = [*_entries(hooks, event), {"hooks": [ours]}]
-    return {**settings, "hooks": hooks}
+        if theirs := AGENT_EVENTS[agent].get(event):
+            hooks[theirs] = [*_entries(hooks, theirs), entry if is_flat else {"hooks": [entry]}]
+    return {**({"version": 1} if is_flat else {}), **settings, "hooks": hooks}
 
 
-def _claude_without(settings: Json) -> Json:
+def _without_hooks(settings: Json) -> Json:
     if "hooks" not in settings:
         return settings
     hooks: Json = {}
@@ -156,11 +226,13 @@ def _claude_without(settings: Json) -> Json:
 
 
 def _without_ours(entry: Any) -> Any:
-    """Remove our command from a group and keep others; return None if none is left."""
+    """Remove our command, also from a group, and keep others; return None if none is left."""
     group = cast("Json", entry) if isinstance(entry, dict) else {}
-    commands = group.get("hooks")
-    if not isinstance(commands, list) or not _is_ours(group):
+    if not _is_ours(group):
         return cast("Any", entry)
+    commands = group.get("hooks")
+    if not isinstance(commands, list):
+        return None
     kept = [command for command in cast("list[Any]", commands) if not _is_ours(command)]
     return {**group, "hooks": kept} if kept else None
 
@@ -180,11 +252,11 @@ def _is_ours(entry: Any) -> bool:
 def _settings(path: Path, text: str | None) -> Json:
     settings = parse_json(path, text)
     if not isinstance(settings.get("hooks", {}), dict):
-        raise InvalidInput(f"{path} is not a settings file of Claude Code.", fix="Check the path; nothing was changed.")
+        raise InvalidInput(f"{path} is not a settings file with hooks.", fix="Check the path; nothing was changed.")
     return settings
 
 
-# Codex
+# TOML of Codex
 
 
 def _codex_with(text: str, home: Path) -> str:
@@ -212,13 +284,14 @@ def _rest(path: Path, text: str) -> Json | str:
     """Return settings without our entries."""
     if path.suffix == ".toml":
         return without_server_toml(_codex_without(text))
-    return without_server(_claude_without(_settings(path, text)))
+    return without_server(_without_hooks(_settings(path, text)))
 
 
 def _is_rest_of(known: Json, path: Path, rest: Json | str) -> bool:
     """Tell whether the rest equals the backup: a user may change the file between two installations."""
     if not known.get("backup"):
-        return not (rest.strip() if isinstance(rest, str) else rest)  # no file existed
+        # No file existed. A version is ours too, where an agent wants one.
+        return not (rest.strip() if isinstance(rest, str) else rest.keys() - {"version"})
     try:
         first = read_text(Path(known["backup"]))
         return first is not None and _same(_rest(path, first), rest)
@@ -232,7 +305,8 @@ def _same(first: Json | str, second: Json | str) -> bool:
         return [line for line in first.splitlines() if line.strip()] == [
             line for line in second.splitlines() if line.strip()
         ]
-    return first == second
+    # Where an agent wants a version, installing added one.
+    return first == second or (isinstance(first, dict) and {"version": 1, **first} == second)
 
 
 def _known(home: Path) -> Json:
@@ -242,7 +316,8 @@ def _known(home: Path) -> Json:
         return {}
 
 
-def _hooks_in(path: Path) -> list[str]:
+def hooks_in(path: Path) -> list[str]:
+    """List the events of a settings file that have our hooks."""
     text = read_text(path)
     if text is None:
         return []

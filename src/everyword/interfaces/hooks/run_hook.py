@@ -12,13 +12,14 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO, cast
 
 from everyword.interfaces.hooks import client, state
-from everyword.interfaces.hooks.settings import HookSettings, load
+from everyword.interfaces.hooks.settings import AGENT_EVENTS, TRANSCRIPTS, HookSettings, load_or_default
 
 _MOST_INPUT_BYTES = 8 << 20  # enough for a prompt with pasted files; longer input fails to parse
 _MOST_TAIL_BYTES = 4 << 20  # of unsaved transcript in which messages are counted; more is saved at once
 _REMEMBER = re.compile(
     r"\b(?:remember|keep in mind|note|(?:don'?t|do not|never) forget)\s{0,3}(?:that\b|this\b|:)", re.IGNORECASE
 )
+_KEPT = "Everyword keeps this message in the user's long-term memory. Tell the user so, in a few words."
 _ASKING_SHARE = 0.9  # of a hook's time limit for requests; the rest is left to print the answer
 _SCANNED_CHARS = 5_000  # of a prompt, for "remember that"
 
@@ -26,7 +27,7 @@ _SCANNED_CHARS = 5_000  # of a prompt, for "remember that"
 def main(arguments: list[str], stdin: BinaryIO) -> int:
     """Run a hook, or a process that a hook started. Log errors instead of raising: the agent must go on."""
     started = time.perf_counter()
-    home = _option(arguments, "--home") or ""
+    home = _option(arguments, "--home") or _default_home()
     try:
         if arguments[0] == "resident":
             from everyword.interfaces.hooks.daemon import serve
@@ -36,14 +37,15 @@ def main(arguments: list[str], stdin: BinaryIO) -> int:
         if arguments[0] == "save":
             from everyword.interfaces.hooks.actions import HookActions
 
-            HookActions(home, load(home)).save(json.loads(_option(arguments, "--what") or "{}"))
+            HookActions(home, load_or_default(home)).save(json.loads(_option(arguments, "--what") or "{}"))
             return 0
-        settings = load(home)
+        settings = load_or_default(home)
         with _limit(settings.timeout_s, home):
             if arguments[0] == "codex":
                 _codex(home, settings, _payload(arguments[-1].encode("utf-8", "surrogateescape")))
             else:
-                _run(home, settings, _payload(stdin.read(_MOST_INPUT_BYTES)))
+                agent = _option(arguments, "--agent") or "claude-code"
+                _run(home, settings, agent, _payload(stdin.read(_MOST_INPUT_BYTES)))
     except BaseException as error:
         state.log(home, f"{arguments[0]} error: {type(error).__name__}: {error}")
     else:
@@ -81,27 +83,49 @@ def _limit(timeout_s: float, home: str) -> Generator[None]:
         timer.cancel()
 
 
-def _run(home: str, settings: HookSettings, payload: dict[str, Any]) -> None:
-    event, session = _text(payload, "hook_event_name"), _text(payload, "session_id")
+def _default_home() -> str:
+    from everyword.interfaces.hooks.settings_files import home_of  # only plugins name no home
+
+    return str(home_of(None))
+
+
+def _run(home: str, settings: HookSettings, agent: str, payload: dict[str, Any]) -> None:
+    theirs = _text(payload, "hook_event_name")
+    event = next((ours for ours, name in AGENT_EVENTS[agent].items() if name == theirs), "")
+    payload = {
+        **payload,
+        "session_id": _text(payload, "session_id") or _text(payload, "conversation_id"),
+        "cwd": _text(payload, "cwd") or _first(payload.get("workspace_roots")),
+    }
     deadline = time.monotonic() + settings.timeout_s * _ASKING_SHARE
-    if event in settings.off:
+    if not event or event in settings.off:
         return
     if event == "SessionStart":
         text = _start(home, settings, payload, deadline)
-        _write_answer(event, text or "")
+        _write_answer(agent, theirs, text or "")
         if text is not None:
-            state.clear_owed_start(home, session)
+            state.clear_owed_start(home, payload["session_id"])
     elif event == "UserPromptSubmit":
-        prompt = _text(payload, "prompt")
-        if _REMEMBER.search(prompt[:_SCANNED_CHARS]):
-            _save_elsewhere(home, settings, {**_transcript(payload), "awaits": prompt[:200]})
-        start_text = _start(home, settings, payload, deadline) if state.is_start_owed(home, session) else None
-        lines = _for_prompt(home, settings, prompt, session, deadline) if settings.inject_prompt else ""
-        _write_answer(event, "\n\n".join(text for text in (start_text, lines) if text))
-        if start_text is not None:
-            state.clear_owed_start(home, session)  # only after printing: the hook may be ended at any time
-    elif event in ("PreCompact", "SessionEnd") or (event == "Stop" and _is_due(home, settings, payload)):
-        _save_elsewhere(home, settings, _transcript(payload))
+        _on_prompt(home, settings, agent, theirs, payload, deadline)
+    elif event != "Stop" or agent != "claude-code" or _is_due(home, settings, payload):
+        _save_elsewhere(home, settings, _transcript(agent, payload))
+
+
+def _on_prompt(
+    home: str, settings: HookSettings, agent: str, theirs: str, payload: dict[str, Any], deadline: float
+) -> None:
+    prompt, session = _text(payload, "prompt"), payload["session_id"]
+    is_kept = False
+    if agent == "cursor" or _REMEMBER.search(prompt[:_SCANNED_CHARS]):
+        is_kept = _save_elsewhere(home, settings, {**_transcript(agent, payload), "awaits": prompt[:200]})
+    if agent in ("copilot", "cursor"):
+        return  # they drop what a hook says at this point
+    start_text = _start(home, settings, payload, deadline) if state.is_start_owed(home, session) else None
+    lines = _for_prompt(home, settings, prompt, session, deadline) if settings.inject_prompt else ""
+    texts = (start_text, lines, _KEPT if is_kept else "")
+    _write_answer(agent, theirs, "\n\n".join(text for text in texts if text))
+    if start_text is not None:
+        state.clear_owed_start(home, session)  # only after printing: the hook may be ended at any time
 
 
 def _start(home: str, settings: HookSettings, payload: dict[str, Any], deadline: float) -> str | None:
@@ -134,17 +158,28 @@ def _for_prompt(home: str, settings: HookSettings, prompt: str, session: str, de
     return HookActions(home, settings).for_prompt(prompt, session)
 
 
-def _save_elsewhere(home: str, settings: HookSettings, what: dict[str, Any]) -> None:
-    """Let another process save a transcript. If that fails, the next hook finds it unsaved."""
+def _save_elsewhere(home: str, settings: HookSettings, what: dict[str, Any]) -> bool:
+    """Let another process save a transcript; return whether there is one. If that fails, the next hook finds it."""
     if not what["transcript"]:
-        return
-    if settings.resident and client.ask(home, {"do": "save", **what}, settings.timeout_s / 4) is not None:
-        return
-    client.start_detached("save", "--home", home, "--what", json.dumps(what))
+        return False
+    if not settings.resident or client.ask(home, {"do": "save", **what}, settings.timeout_s / 4) is None:
+        client.start_detached("save", "--home", home, "--what", json.dumps(what))
+    return True
 
 
-def _transcript(payload: dict[str, Any]) -> dict[str, Any]:
-    return {"transcript": _path(payload), "format": "claude-code"}
+def _transcript(agent: str, payload: dict[str, Any]) -> dict[str, Any]:
+    """Say what to save: a transcript; of Cursor, and of Codex without a file, what the payload says."""
+    path, session = _path(payload), payload["session_id"]
+    if agent not in ("codex", "cursor") or (agent == "codex" and path):
+        return {"transcript": path, "format": TRANSCRIPTS[agent], "cwd": payload["cwd"]}
+    turn = {
+        "thread-id": session,
+        "turn-id": _text(payload, "generation_id") or _text(payload, "turn_id"),
+        "cwd": payload["cwd"],
+        "input-messages": [_text(payload, "prompt")],
+        "last-assistant-message": _text(payload, "text") or _text(payload, "last_assistant_message"),
+    }
+    return {"transcript": agent if session else "", "format": TRANSCRIPTS.get(agent, ""), "turn": turn, "agent": agent}
 
 
 def _path(payload: dict[str, Any]) -> str:
@@ -157,6 +192,12 @@ def _text(payload: dict[str, Any], name: str) -> str:
     """Return a member that is a string; anything else counts as empty."""
     value = payload.get(name)
     return value if isinstance(value, str) else ""
+
+
+def _first(values: Any) -> str:
+    """Return the first of a list of strings."""
+    first: Any = cast("list[Any]", values)[0] if isinstance(values, list) and values else ""
+    return first if isinstance(first, str) else ""
 
 
 def _is_due(home: str, settings: HookSettings, payload: dict[str, Any]) -> bool:
@@ -198,8 +239,15 @@ def _codex(home: str, settings: HookSettings, payload: dict[str, Any]) -> None:
         _save_elsewhere(home, settings, {"transcript": "codex", "format": "codex", "turn": payload})
 
 
-def _write_answer(event: str, text: str) -> None:
-    if text:
+def _write_answer(agent: str, event: str, text: str) -> None:
+    """Print what the agent is to know, in the form that it reads."""
+    if not text:
+        return
+    if agent == "cursor":
+        answer: dict[str, Any] = {"additional_context": text}
+    elif agent == "copilot":
+        answer = {"additionalContext": text}
+    else:
         answer = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
-        sys.stdout.write(json.dumps(answer) + "\n")
-        sys.stdout.flush()
+    sys.stdout.write(json.dumps(answer) + "\n")
+    sys.stdout.flush()

@@ -16,6 +16,28 @@ if TYPE_CHECKING:
 
 EVENTS = ("SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd")
 FILE = "hooks.json"
+# By agent: its name for each of our events, where it has such a hook.
+AGENT_EVENTS: dict[str, dict[str, str]] = {
+    "claude-code": {event: event for event in EVENTS},
+    "codex": {event: event for event in EVENTS if event != "SessionEnd"},
+    "gemini": {
+        "SessionStart": "SessionStart",
+        "UserPromptSubmit": "BeforeAgent",
+        "PreCompact": "PreCompress",
+        "Stop": "AfterAgent",
+        "SessionEnd": "SessionEnd",
+    },
+    # Cursor has no hook after which its transcript could be read, so each reply is saved as it comes.
+    "cursor": {"SessionStart": "sessionStart", "UserPromptSubmit": "beforeSubmitPrompt", "Stop": "afterAgentResponse"},
+    "copilot": {event: event for event in EVENTS},
+}
+# The format of the agent's transcripts, as `everyword import` names it.
+TRANSCRIPTS = {
+    "claude-code": "claude-code",
+    "codex": "codex",
+    "gemini": "gemini-cli",
+    "copilot": "copilot-cli",
+}
 
 
 class HookSettings(NamedTuple):
@@ -55,6 +77,16 @@ def load(home: str) -> HookSettings:
     except (OSError, ValueError) as error:
         raise _invalid(f"Hooks are not installed in {home} ({error}).", "Run: everyword hook install") from error
     return from_json(document)
+
+
+def load_or_default(home: str) -> HookSettings:
+    """Read the settings; without any, as after installing a plugin, use the memory of the command line."""
+    if os.path.exists(os.path.join(home, FILE)):
+        return load(home)
+    from everyword.interfaces.cli.location import default_path
+
+    make_private_folder(home)
+    return HookSettings(memory=default_path())
 
 
 def from_json(document: Any) -> HookSettings:

@@ -162,6 +162,7 @@ def digest(text: str) -> str:
 
 NAME = "everyword"
 _SERVERS = "mcpServers"
+_SERVER_OPTIONS = ("--tools", "core", "--project")
 _TABLE = re.compile(rf"^\[mcp_servers\.{NAME}\][^\n]*\n(?:(?!\[)[^\n]*\n?)*", re.MULTILINE)
 
 
@@ -201,14 +202,17 @@ def _server_entry(memory: str) -> Json:
     program = shutil.which("everyword")
     # -P keeps modules in the working folder of the client from being imported.
     command = [program, "mcp"] if program else [sys.executable, "-P", "-m", "everyword", "mcp"]
-    return {"command": command[0], "args": command[1:], "env": {"EVERYWORD_MEMORY": memory}}
+    # Few tools, because an assistant reads them before every turn; and the wing that hooks use.
+    return {"command": command[0], "args": [*command[1:], *_SERVER_OPTIONS], "env": {"EVERYWORD_MEMORY": memory}}
 
 
 def _with_server(path: Path, settings: Json, memory: str) -> Json:
     servers = settings.get(_SERVERS, {})
     if not isinstance(servers, dict):
         raise InvalidInput(f"{_SERVERS} in {path} is not an object.", fix="Correct the file; it was not changed.")
-    return {**settings, _SERVERS: {**servers, NAME: _server_entry(memory)}}
+    # Copilot CLI also wants the type, and which tools to offer.
+    extra = {"type": "local", "tools": ["*"]} if path.name == "mcp-config.json" else {}
+    return {**settings, _SERVERS: {**servers, NAME: {**extra, **_server_entry(memory)}}}
 
 
 def _with_server_toml(text: str, memory: str) -> str:

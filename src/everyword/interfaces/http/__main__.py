@@ -31,10 +31,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             worker=parsed.worker,
             mcp=parsed.mcp,
             tracing=parsed.tracing,
+            audit=parsed.audit,
             socket=parsed.socket,
         ).with_limits(parsed.limit)
         if parsed.processes < 1:
             raise InvalidSetting(f"processes must be at least 1, not {parsed.processes}.")
+        if parsed.processes > 1 and parsed.audit:
+            raise InvalidSetting("The audit log is kept by one process.", fix="Use --processes 1 or leave --audit out.")
         if parsed.processes > 1:
             from everyword.interfaces.http.multiprocess import serve_processes
 
@@ -138,6 +141,13 @@ def _parser() -> argparse.ArgumentParser:
         help="how long to wait for the database server (default: %(default)g; 0: fail at once)",
     )
     parser.add_argument("--socket", type=int, help=argparse.SUPPRESS)  # file descriptor of a listening socket
+    parser.add_argument(
+        "--audit",
+        type=int,
+        default=0,
+        metavar="N",
+        help="keep the last N questions of programs, with who asked, for the Health view (default: %(default)s, off)",
+    )
     parser.add_argument("--tracing", action="store_true", help="trace requests with OpenTelemetry (see OTEL_...)")
     return parser
 

@@ -36,6 +36,11 @@ class Caller:
         return "local" if self.key is None else self.key.id
 
     @property
+    def label(self) -> str:
+        """The name for people: the one that was given to the key."""
+        return "local" if self.key is None else self.key.name
+
+    @property
     def permission(self) -> Permission:
         """What the caller may do."""
         return Permission.ADMIN if self.key is None else self.key.permission

@@ -107,6 +107,14 @@ class _CallerMemory(OpenMemory):
     ) -> R:
         """Run a call in its thread pool, in turn with other callers."""
         request, pool = _REQUEST.get(), "asking" if operation is None else pool_of(operation)
+        if operation is not None:
+            self._service.audit.note(
+                who=request.caller.label,
+                via="mcp",
+                operation=operation.name,
+                space=request.space,
+                arguments=received or {},
+            )
         if pool == "writing":
             pool = self._service.pool_for(pool, len(json.dumps(received)))
         return await self._service.run(pool, call, caller=request.caller, space=request.space)

@@ -18,10 +18,8 @@ from everyword.interfaces.http.service import Service
 log = logging.getLogger("everyword.interfaces")
 
 # The page loads nothing from other hosts, runs no inline scripts and may not be framed.
-# The hash allows the one style rule that the graph library (vendor/cytoscape.js) writes into the page.
 CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; script-src 'self'; "
-    "style-src 'self' 'sha256-pgvDUBa4IjFA2yuSJ2cqcyxmNYJMborsd0ORcRv9vw8='; img-src 'self' data:; font-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _HEADERS = {

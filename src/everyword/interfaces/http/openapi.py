@@ -10,13 +10,13 @@ from typing import Any, cast, get_args
 from everyword import __version__
 from everyword.interfaces.http.event_stream import PARAMETERS as STREAM_PARAMETERS
 from everyword.interfaces.http.responses import JSON, PROBLEM
-from everyword.interfaces.http.route_table import MOST_LISTED, scope_parameters
+from everyword.interfaces.http.route_table import MOST_LISTED, SPACE, scope_parameters
 from everyword.interfaces.http.route_table import OperationRoute as Exposed
 from everyword.interfaces.http.route_table import operation_routes as exposed
 from everyword.interfaces.http.transfer import FILES, Transfer
 from everyword.interfaces.operations import BY_NAME, Operation, Parameter
 from everyword.interfaces.operations.parameters import OBJECT, OBJECTS, TIME
-from everyword.retrieval.context import LEADS, STYLES
+from everyword.retrieval.context import STYLES
 from everyword.types.graph import EntityType
 from everyword.types.intents import IntentAnswer, IntentCategory, IntentStatus
 from everyword.types.serialization import Schema, element_type, json_schema
@@ -182,8 +182,22 @@ def _own_paths() -> dict[str, Any]:
         "operations": {"type": "array", "items": text},
         "version": text,
     }
+    number: Schema = {"type": ["integer", "null"]}
+    asked = _object(
+        {
+            **dict.fromkeys(("at", "who", "via", "operation", "space", "question"), text),
+            "quotes": number,
+            "tokens": number,
+        }
+    )
     return {
         "/v1/me": _get("me", "Show what the caller may do.", _object(me)),
+        "/v1/audit": _get(
+            "audit",
+            "List the last questions of programs, with who asked; empty unless the service keeps them (--audit).",
+            _object({"on": {"type": "boolean"}, "most": number, "asked": {"type": "array", "items": asked}}),
+            parameters=[_in_query(SPACE)],
+        ),
         "/v1/spaces": _get("spaces", "List the spaces.", _object({"spaces": {"type": "array", "items": text}})),
         "/v1/stream": _get(
             "stream",
@@ -252,7 +266,6 @@ _BY_NAME: dict[str, Schema] = {
     "names": {"items": {"type": "string", **_WORDS}, "minItems": 1},
     "number": {"maximum": 1 << 62},
     "style": {"enum": list(STYLES)},
-    "lead": {"enum": list(LEADS)},
     "parts": {"maximum": 1_000},
     "rooms": {"maximum": 1_000},
     "drawers": {"maximum": 1_000},

@@ -1,4 +1,4 @@
-"""The routes of the operations, of /v1/me and of /v1/spaces. Long lists are sent in pages."""
+"""The routes of the operations, of /v1/me, /v1/audit and /v1/spaces. Long lists are sent in pages."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from everyword.interfaces.http.route_table import (
     LISTED_BY_DEFAULT,
     MOST_LISTED,
     PREFIX,
+    SPACE,
     OperationRoute,
     operation_routes,
     scope_parameters,
@@ -28,22 +29,25 @@ from everyword.interfaces.http.route_table import (
 from everyword.interfaces.http.service import Service
 from everyword.interfaces.operations import check_arguments, parse_query
 from everyword.memory import Memory
+from everyword.types.api_keys import Permission
 from everyword.types.feed import Page
 from everyword.types.serialization import to_json
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
+PAGE_HEADER = "x-everyword-page"  # sent by the web page
 _CURSOR = re.compile(r"(\d{1,12})(?:\.([A-Za-z0-9_-]{0,2000}))?", re.ASCII)
 
 
 def routes(service: Service) -> list[Route]:
-    """Make a route for each operation, for /v1/me and for /v1/spaces."""
+    """Make a route for each operation, for /v1/me, /v1/audit and /v1/spaces."""
     return [
         *(
             Route(one.path, _operation_endpoint(service, one), methods=list(one.methods), name=one.operation.name)
             for one in operation_routes()
         ),
         Route(f"{PREFIX}me", _me_endpoint(service), methods=["GET"], name="me"),
+        Route(f"{PREFIX}audit", _audit_endpoint(service), methods=["GET"], name="audit"),
         Route(f"{PREFIX}spaces", _spaces_endpoint(service), methods=["GET"], name="spaces"),
     ]
 
@@ -71,12 +75,28 @@ def _operation_endpoint(service: Service, route: OperationRoute) -> Endpoint:
             body = b""
             arguments = parse_query((parameter for name, parameter in inside.items() if name not in scope), rest)
         accepts = request.headers.get("accept-encoding", "")
+
+        def answer() -> Response:
+            result = _run(route, handle, arguments)
+            if PAGE_HEADER not in request.headers:  # what people look up in the page is not logged
+                service.audit.note(
+                    who=caller.label,
+                    via="http",
+                    operation=route.operation.name,
+                    space=where.get("space") or caller.default_space,
+                    arguments=arguments,
+                    result=result,
+                )
+            return json_response(result, accepts=accepts)
+
         response = await service.run(
             service.pool_for(route.pool, len(body)),
-            lambda: json_response(_run(route, handle, arguments), accepts=accepts),
+            answer,
             caller=caller,
             space=where.get("space"),
         )
+        if route.operation.destructive and not arguments.get("dry_run"):
+            service.audit.clear()
         if not route.operation.read_only:
             service.notify_change()
         return response
@@ -158,6 +178,17 @@ def _me_endpoint(service: Service) -> Endpoint:
             "version": __version__,
         }
         return json_response(document, accepts=request.headers.get("accept-encoding", ""))
+
+    return endpoint
+
+
+def _audit_endpoint(service: Service) -> Endpoint:
+    async def endpoint(request: Request) -> Response:
+        query = parse_query((SPACE,), request.query_params.multi_items())
+        caller = await service.authenticate(request)
+        space = query.get("space") or caller.default_space
+        caller.check(Permission.ADMIN, space)
+        return json_response(service.audit.document(space), accepts=request.headers.get("accept-encoding", ""))
 
     return endpoint
 

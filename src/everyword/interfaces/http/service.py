@@ -10,6 +10,7 @@ from starlette.requests import Request
 
 from everyword.errors import EverywordError, TooManyRequests
 from everyword.interfaces.http.access import Authenticator, Caller, ConcurrencyLimiter, RateLimiter
+from everyword.interfaces.http.audit_log import AuditLog
 from everyword.interfaces.http.change_poller import ChangePoller
 from everyword.interfaces.http.observability import Metrics, Tracing
 from everyword.interfaces.http.route_table import PoolName
@@ -36,6 +37,7 @@ class Service:
         self.settings = settings
         self.metrics = Metrics()
         self.tracing = Tracing(settings.tracing)
+        self.audit = AuditLog(settings.audit)
         most = settings.most_waiting
         self.pools: dict[PoolName, Pool] = {
             "asking": _shared_pool("asking", settings.asking_threads, most),

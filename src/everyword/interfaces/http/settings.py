@@ -13,6 +13,7 @@ from everyword.settings import LONGEST_WAIT_S
 
 DEFAULT_PORT = 7330
 _MAX_LIMIT = 2**40  # a larger value is surely a typo
+_MAX_AUDITED = 10_000  # questions; each takes up to a kilobyte of memory
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 # Settings that `everyword serve --limit NAME=VALUE` changes.
@@ -92,6 +93,8 @@ class ServiceSettings:
     worker: bool = True
     # Whether MCP is served at /mcp, if its package is installed.
     mcp: bool = True
+    # How many of the last questions the audit log keeps in memory. 0: none.
+    audit: int = 0
     # Whether requests are traced with OpenTelemetry.
     tracing: bool = False
 
@@ -102,6 +105,8 @@ class ServiceSettings:
             value: float = getattr(self, name)
             if not 0 < value <= _MAX_LIMIT:  # also rejects NaN
                 raise InvalidSetting(f"{name} must be more than 0 and at most {_MAX_LIMIT:,}, not {value:g}.")
+        if not 0 <= self.audit <= _MAX_AUDITED:
+            raise InvalidSetting(f"audit must be from 0 to {_MAX_AUDITED:,}, not {self.audit}.")
         if self.requests_per_s < 0:
             raise InvalidSetting("requests_per_s must not be negative; 0 means no limit.")
         if not 0 <= self.wait_for_store_s <= LONGEST_WAIT_S:

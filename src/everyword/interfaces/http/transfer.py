@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
@@ -22,13 +23,15 @@ from everyword.interfaces.http.responses import json_response
 from everyword.interfaces.http.route_table import PREFIX, SPACE, WING, required_permission
 from everyword.interfaces.http.service import Service
 from everyword.interfaces.operations import BY_NAME, Operation, Parameter, parse_query
-from everyword.interfaces.operations.parameters import TEXT
+from everyword.interfaces.operations.parameters import FLAG, TEXT
 from everyword.memory import Memory
 from everyword.types.api_keys import Permission
 from everyword.types.events import Imported
 
 _NAME = Parameter("name", TEXT, "the name of the file, if it tells the format", default="file")
+_PREVIEW = Parameter("preview", FLAG, "store nothing; return what would be read, with the first events", default=False)
 _LONGEST_NAME = 100  # characters
+_PREVIEWED = 5  # events
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +66,7 @@ IMPORT = Transfer(
         SPACE,
         WING,
         _NAME,
+        _PREVIEW,
         *(one for one in BY_NAME["import"].parameters if one.name in ("format", "redact", "tz")),
     ),
     media_type="application/octet-stream",
@@ -106,12 +110,17 @@ async def _import(service: Service, request: Request) -> Response:
             async for chunk in limited(request, service.settings.max_import_bytes):
                 file.write(chunk)
         options = {name: query[name] for name in ("format", "redact", "tz") if name in query}
+        preview = query.get("preview", False)
         done = await service.run(
-            "slow", lambda: _imported(handle, path, options), caller=caller, space=query.get("space")
+            "slow",
+            lambda: _previewed(path, options) if preview else _imported(handle, path, options),
+            caller=caller,
+            space=query.get("space"),
         )
     finally:
         folder.cleanup()
-    service.notify_change()
+    if not preview:
+        service.notify_change()
     return json_response(IMPORT.operation.document(done))
 
 
@@ -135,6 +144,16 @@ def _imported(handle: Memory, path: Path, options: dict[str, Any]) -> Imported:
     except InvalidInput as error:
         # Name the file as the client did: the temporary folder is an internal detail.
         raise type(error)(error.detail.replace(f"{path.parent}{os.sep}", ""), fix=error.fix) from error
+
+
+def _previewed(path: Path, options: dict[str, Any]) -> Imported:
+    """Import into a memory of its own that is thrown away, without models."""
+    with (
+        tempfile.TemporaryDirectory(prefix="everyword-") as scratch,
+        Memory.open(Path(scratch) / "preview.db", "none", reader="none", fold=False, durability="normal") as memory,
+    ):
+        done = _imported(memory, path, options)
+        return replace(done, sample=tuple(islice(memory.events(limit=_PREVIEWED), _PREVIEWED)))
 
 
 def _plain_name(path: str) -> str:

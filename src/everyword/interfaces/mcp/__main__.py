@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from everyword.errors import EverywordError
 from everyword.interfaces.mcp import DEFAULT_PORT, run
+from everyword.interfaces.mcp.tools import TOOL_SETS
 
 _PROGRAM = "python -m everyword.interfaces.mcp"
 
@@ -22,7 +23,9 @@ def main(argv: Sequence[str] | None = None, *, program: str = _PROGRAM) -> int:
             transport=parsed.transport,
             space=parsed.space,
             wing=parsed.wing,
+            project=parsed.project,
             embedder=parsed.embedder,
+            tools=parsed.tools,
             reference_tools=parsed.reference_tools,
             host=parsed.host,
             port=parsed.port,
@@ -42,7 +45,20 @@ def _parser(program: str = _PROGRAM) -> argparse.ArgumentParser:
     parser.add_argument("--transport", choices=("stdio", "http"), default="stdio")
     parser.add_argument("--space", metavar="NAME", help="the tenant that clients see")
     parser.add_argument("--wing", metavar="NAME", help="the person or project that clients see")
+    parser.add_argument(
+        "--project",
+        metavar="FOLDER",
+        nargs="?",
+        const=os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd(),
+        help="let remember and wake_up use the wing of this folder, as hooks do (default: the working folder)",
+    )
     parser.add_argument("--embedder", metavar="NAME", default=os.environ.get("EVERYWORD_EMBEDDER") or None)
+    parser.add_argument(
+        "--tools",
+        choices=TOOL_SETS,
+        default="all",
+        help="core: only remember, recall, context, ask, wake_up and forget",
+    )
     parser.add_argument("--reference-tools", action="store_true", help="also offer the reference server's nine tools")
     parser.add_argument("--host", default="127.0.0.1", help="for http")
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="for http")

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from everyword import __version__
-from everyword.interfaces.mcp.tools import agent_tools
+from everyword.interfaces.mcp.tools import AgentTool
 
 NAME = "everyword"
 TITLE = "Everyword: long-term memory"
@@ -144,11 +144,11 @@ def _can_select(source: int) -> bool:
     return True
 
 
-def early_results(*, wing: str | None) -> dict[str, dict[str, Any]]:
+def early_results(tools: Mapping[str, AgentTool]) -> dict[str, dict[str, Any]]:
     """Return the results that can be sent before the server is loaded, by method."""
     return {
         "ping": {},
-        "tools/list": {"tools": [tool.listed() for tool in agent_tools(wing=wing).values()]},
+        "tools/list": {"tools": [tool.listed() for tool in tools.values()]},
         "prompts/list": {"prompts": LISTED_PROMPTS},
         "resources/templates/list": {"resourceTemplates": LISTED_TEMPLATES},
     }
@@ -193,6 +193,8 @@ def handshake_reply(read: bytes) -> dict[str, Any] | None:
         "result": {
             "protocolVersion": params["protocolVersion"],
             "capabilities": {
+                "completions": {},
+                "logging": {},
                 "prompts": {"listChanged": False},
                 "resources": {"subscribe": True, "listChanged": True},
                 "tools": {"listChanged": False},

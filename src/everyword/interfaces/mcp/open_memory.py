@@ -24,10 +24,17 @@ class OpenMemory:
     """A memory that opens on first use. If opening fails, the next request tries again."""
 
     def __init__(
-        self, location: str, *, space: str | None = None, wing: str | None = None, embedder: str | None = None
+        self,
+        location: str,
+        *,
+        space: str | None = None,
+        wing: str | None = None,
+        project_wing: str | None = None,
+        embedder: str | None = None,
     ) -> None:
         self.location = location
-        self.wing = wing
+        self.wing = wing  # clients see nothing else
+        self.project_wing = project_wing  # `remember` and `wake_up` use it by default
         self._space = space
         self._embedder = embedder
         self._lock = threading.Lock()

@@ -63,7 +63,7 @@ TOOLS = {
     for tool in (
         ReferenceTool(
             name="create_entities",
-            description="Add several new entities to the knowledge graph; existing ones stay unchanged.",
+            description="Create multiple new entities in the knowledge graph",
             inputs={"entities": _ENTITIES},
             outputs={"entities": _ENTITIES},
             run=lambda graph, arguments: graph.create_entities(arguments["entities"]),
@@ -71,7 +71,8 @@ TOOLS = {
         ),
         ReferenceTool(
             name="create_relations",
-            description="Add several new relations between entities of the knowledge graph, in active voice.",
+            description="Create multiple new relations between entities in the knowledge graph. "
+            "Relations should be in active voice",
             inputs={"relations": _RELATIONS},
             outputs={"relations": _RELATIONS},
             run=lambda graph, arguments: graph.create_relations(arguments["relations"]),
@@ -79,7 +80,7 @@ TOOLS = {
         ),
         ReferenceTool(
             name="add_observations",
-            description="Add new observations to existing entities of the knowledge graph.",
+            description="Add new observations to existing entities in the knowledge graph",
             inputs={"observations": _list_of(entityName=_TEXT, contents=_TEXTS)},
             outputs={"results": _list_of(entityName=_TEXT, addedObservations=_TEXTS)},
             run=lambda graph, arguments: graph.add_observations(arguments["observations"]),
@@ -87,7 +88,7 @@ TOOLS = {
         ),
         ReferenceTool(
             name="delete_entities",
-            description="Delete several entities and their relations from the knowledge graph.",
+            description="Delete multiple entities and their associated relations from the knowledge graph",
             inputs={"entityNames": _TEXTS},
             outputs=_DELETED,
             run=lambda graph, arguments: graph.delete_entities(arguments["entityNames"]),
@@ -95,7 +96,7 @@ TOOLS = {
         ),
         ReferenceTool(
             name="delete_observations",
-            description="Delete observations from entities of the knowledge graph.",
+            description="Delete specific observations from entities in the knowledge graph",
             inputs={"deletions": _list_of(entityName=_TEXT, observations=_TEXTS)},
             outputs=_DELETED,
             run=lambda graph, arguments: graph.delete_observations(arguments["deletions"]),
@@ -103,7 +104,7 @@ TOOLS = {
         ),
         ReferenceTool(
             name="delete_relations",
-            description="Delete several relations from the knowledge graph.",
+            description="Delete multiple relations from the knowledge graph",
             inputs={"relations": _RELATIONS},
             outputs=_DELETED,
             run=lambda graph, arguments: graph.delete_relations(arguments["relations"]),
@@ -111,7 +112,7 @@ TOOLS = {
         ),
         ReferenceTool(
             name="read_graph",
-            description="Read the whole knowledge graph.",
+            description="Read the entire knowledge graph",
             inputs={},
             outputs=_GRAPH,
             run=lambda graph, _: graph.read_graph(),
@@ -119,15 +120,15 @@ TOOLS = {
         ),
         ReferenceTool(
             name="search_nodes",
-            description="Find entities of the knowledge graph whose name, type or observations contain these words.",
-            inputs={"query": {**_TEXT, "maxLength": 2048}},
+            description="Search for nodes in the knowledge graph based on a query",
+            inputs={"query": _TEXT},
             outputs=_GRAPH,
             run=lambda graph, arguments: graph.search_nodes(arguments["query"]),
             read_only=True,
         ),
         ReferenceTool(
             name="open_nodes",
-            description="Read entities of the knowledge graph by name.",
+            description="Open specific nodes in the knowledge graph by their names",
             inputs={"names": _TEXTS},
             outputs=_GRAPH,
             run=lambda graph, arguments: graph.open_nodes(arguments["names"]),

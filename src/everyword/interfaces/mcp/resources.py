@@ -1,4 +1,4 @@
-"""MCP resources (the sessions, and some operations without arguments) and prompts."""
+"""MCP resources (the sessions, and some operations without arguments), prompts, and completions of their arguments."""
 
 from __future__ import annotations
 
@@ -6,49 +6,54 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, unquote
 
-from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INVALID_PARAMS,
-    GetPromptResult,
-    Prompt,
-    PromptMessage,
-    Resource,
-    ResourceTemplate,
-    TextContent,
-    TextResourceContents,
-)
-
-from everyword.interfaces.mcp.fast_handshake import ANSWER, KEEP, LISTED_PROMPTS, LISTED_TEMPLATES, SCHEME, SESSION
+from everyword.interfaces.mcp import results
+from everyword.interfaces.mcp.fast_handshake import ANSWER, KEEP, SCHEME, SESSION
 from everyword.interfaces.mcp.open_memory import OpenMemory
+from everyword.interfaces.mcp.sdk import ProtocolError
 from everyword.interfaces.operations import BY_NAME, Operation
 from everyword.text.rendering import event_line, indented, json_text, name, visible
 from everyword.types.events import Session
 
+Json = dict[str, Any]
+
 SESSIONS = f"{SCHEME}sessions"
-_MOST_SESSIONS = 50  # listed one by one, the latest; the template reaches all
+_PAGE_SESSIONS = 50  # listed on a page, the latest first
+_MOST_LISTED = 100  # items of a resource that is a list
+_MOST_COMPLETIONS = 100  # the protocol's limit
 _MOST_EVENTS = 2_000  # of one session per read
 # Operations that are offered as resources; they need no arguments.
 _RESOURCE_OPERATIONS = ("identity", "wake_up", "entities", "intents", "stats")
 
 
-def resources(opened: OpenMemory) -> list[Resource]:
-    """List the resources."""
-    fixed = [Resource(uri=SESSIONS, name="sessions", title="Sessions", mime_type="application/json")]
-    fixed += [
-        Resource(
-            uri=f"{SCHEME}{operation.name}",
-            name=operation.name,
-            description=operation.summary,
-            mime_type="application/json",
-        )
+def page(opened: OpenMemory, cursor: str | None) -> Json:
+    """List a page of the resources: the fixed ones first, then the sessions."""
+
+    def sessions(limit: int | None) -> list[Json]:
+        return [_resource(session) for session in opened.memory.sessions(limit=limit)]
+
+    start = results.after(cursor, sessions)
+    found = sessions(start + _PAGE_SESSIONS + 1)
+    end = start + _PAGE_SESSIONS
+    more = {"nextCursor": results.cursor_of(end, found[end - 1])} if len(found) > end else {}
+    return {"resources": [*(_fixed() if cursor is None else ()), *found[start:end]], **more}
+
+
+def _fixed() -> list[Json]:
+    listed = [{"uri": SESSIONS, "name": "sessions", "title": "Sessions", "mimeType": "application/json"}]
+    return listed + [
+        {
+            "uri": f"{SCHEME}{operation.name}",
+            "name": operation.name,
+            "description": operation.summary,
+            "mimeType": "application/json",
+        }
         for operation in _operations()
     ]
-    return fixed + [_resource(session) for session in opened.memory.sessions(limit=_MOST_SESSIONS)]
 
 
 def listed_sessions(opened: OpenMemory) -> set[str]:
-    """Return the names of the listed sessions."""
-    return {session.name for session in opened.memory.sessions(limit=_MOST_SESSIONS)}
+    """Return the names of the sessions on the first page."""
+    return {session.name for session in opened.memory.sessions(limit=_PAGE_SESSIONS)}
 
 
 def is_known(uri: str) -> bool:
@@ -57,23 +62,25 @@ def is_known(uri: str) -> bool:
     return uri in fixed or (uri.startswith(SESSION) and len(uri) > len(SESSION))
 
 
-def templates() -> list[ResourceTemplate]:
-    """Describe the URIs of sessions."""
-    return [ResourceTemplate.model_validate(listed) for listed in LISTED_TEMPLATES]
-
-
-def read(opened: OpenMemory, uri: str) -> TextResourceContents:
+def read(opened: OpenMemory, uri: str) -> Json:
     """Read a resource."""
     if uri == SESSIONS:
-        document = BY_NAME["sessions"].document(opened.memory.sessions())
-        return _document(uri, document)
+        return _document(uri, _list(BY_NAME["sessions"], opened.memory.sessions(limit=_MOST_LISTED + 1)))
     if uri.startswith(SESSION):
         return _transcript(opened, uri, unquote(uri[len(SESSION) :]))
     for operation in _operations():
         if uri == f"{SCHEME}{operation.name}":
             handle = opened.memory if operation.scope == "wing" else opened.whole_space
-            return _document(uri, operation.document(operation.run(handle, {})))
-    raise MCPError(INVALID_PARAMS, f"Unknown resource {uri[:200]}.")
+            result: Any = operation.run(handle, {})
+            is_list = operation.name in results.LISTS
+            return _document(uri, _list(operation, result) if is_list else operation.document(result))
+    raise ProtocolError(f"Unknown resource {uri[:200]}.")
+
+
+def _list(operation: Operation, items: list[Any]) -> Json:
+    """Return what agents get of the first items of a list."""
+    more = {"more": True} if len(items) > _MOST_LISTED else {}
+    return {operation.result: results.slim_list(operation.name, items[:_MOST_LISTED]), **more}
 
 
 def _operations() -> list[Operation]:
@@ -81,38 +88,46 @@ def _operations() -> list[Operation]:
     return [operation for operation in found if not any(parameter.required for parameter in operation.parameters)]
 
 
-def _resource(session: Session) -> Resource:
-    return Resource(
-        uri=f"{SESSION}{quote(session.name, safe='')}",
-        name=name(session.name),
-        description=f"{session.events} events, {session.first_at:%Y-%m-%d} to {session.last_at:%Y-%m-%d}",
-        mime_type="text/plain",
-    )
+def _resource(session: Session) -> Json:
+    return {
+        "uri": f"{SESSION}{quote(session.name, safe='')}",
+        "name": name(session.name),
+        "description": f"{session.events} events, {session.first_at:%Y-%m-%d} to {session.last_at:%Y-%m-%d}",
+        "mimeType": "text/plain",
+    }
 
 
-def _transcript(opened: OpenMemory, uri: str, session: str) -> TextResourceContents:
+def _transcript(opened: OpenMemory, uri: str, session: str) -> Json:
     lines = [event_line(event) for event in opened.memory.events(session=session, limit=_MOST_EVENTS + 1)]
     if not lines:
-        raise MCPError(INVALID_PARAMS, f"Unknown session {session[:200]!r}.")
+        raise ProtocolError(f"Unknown session {session[:200]!r}.")
     if len(lines) > _MOST_EVENTS:
         lines[-1] = f"(the session continues; these are its first {_MOST_EVENTS:,} events)"
     text = opened.memory.admin.fenced("\n".join(lines))
-    return TextResourceContents(uri=uri, mime_type="text/plain", text=text)
+    return {"uri": uri, "mimeType": "text/plain", "text": text}
 
 
-def _document(uri: str, document: dict[str, Any]) -> TextResourceContents:
-    return TextResourceContents(uri=uri, mime_type="application/json", text=json_text(document))
+def _document(uri: str, document: Json) -> Json:
+    return {"uri": uri, "mimeType": "application/json", "text": json_text(document)}
 
 
-PROMPTS = [Prompt.model_validate(listed) for listed in LISTED_PROMPTS]
+def completion(opened: OpenMemory, params: Mapping[str, Any]) -> Json:
+    """Complete the name of a session in the URI of its resource; nothing else can be completed."""
+    asked, argument = params["ref"], params["argument"]
+    names: list[str] = []
+    if asked.get("uri") == f"{SESSION}{{name}}" and argument["name"] == "name":
+        begun = str(argument["value"]).casefold()
+        names = [one.name for one in opened.memory.sessions() if one.name.casefold().startswith(begun)]
+    shown = [visible(one) for one in names[:_MOST_COMPLETIONS]]
+    return {"completion": {"values": shown, "total": len(names), "hasMore": len(names) > len(shown)}}
 
 
-def prompt(opened: OpenMemory, name: str, arguments: Mapping[str, str] | None) -> GetPromptResult:
+def prompt(opened: OpenMemory, name: str, arguments: Mapping[str, str] | None) -> Json:
     """Fill in a prompt."""
     if name == ANSWER:
         question = (arguments or {}).get("question", "").strip()
         if not question:
-            raise MCPError(INVALID_PARAMS, "The argument question is missing.")
+            raise ProtocolError("The argument question is missing.")
         return _prompt(_answer(opened.memory.context(question).text, question))
     if name == KEEP:
         return _prompt(
@@ -120,7 +135,7 @@ def prompt(opened: OpenMemory, name: str, arguments: Mapping[str, str] | None) -
             "later, call `remember` once, with the exact words that were said and who said them. Leave out small talk, "
             "secrets, and what the memory holds already. Then list what you kept."
         )
-    raise MCPError(INVALID_PARAMS, f"Unknown prompt {name[:200]!r}.")
+    raise ProtocolError(f"Unknown prompt {name[:200]!r}.")
 
 
 def _answer(remembered: str, question: str) -> str:
@@ -133,5 +148,5 @@ def _answer(remembered: str, question: str) -> str:
     )
 
 
-def _prompt(text: str) -> GetPromptResult:
-    return GetPromptResult(messages=[PromptMessage(role="user", content=TextContent(type="text", text=visible(text)))])
+def _prompt(text: str) -> Json:
+    return {"messages": [{"role": "user", "content": {"type": "text", "text": visible(text)}}]}

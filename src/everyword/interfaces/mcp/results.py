@@ -1,49 +1,66 @@
-"""Results as text for an agent: short, dated, with ids to cite; JSON for types without a shorter form."""
+"""Results for an agent: short text, dated, with ids to cite, and the same as a structured document of bounded size."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, cast
+from zlib import crc32
 
-from everyword.errors import EverywordError
-from everyword.interfaces.operations import Operation
-from everyword.text.rendering import event_line, json_text, one_line
-from everyword.types.events import Context, Hit, Hits, Written, WrittenBatch
+from everyword.errors import EverywordError, InvalidInput
+from everyword.interfaces.mcp.tools import LISTS, MEMBERS, NEXT_CURSOR, AgentTool
+from everyword.memory import Memory
+from everyword.models.tokenizers import load_tokenizer
+from everyword.text.rendering import event_line, json_text, one_line, visible, visible_json
+from everyword.types.events import Answer, Context, Hit, Hits, Written
 from everyword.types.intents import Window
+from everyword.types.serialization import to_json
 
-Fence = Callable[[str], str]
-
-_MOST_CHARS = 700  # per hit, so that a long message does not crowd out the others; `show` returns all of it
-_MOST_LISTED = 100  # entries of a list
+PAGE_TOKENS = 1_500  # of a list, unless its first item alone takes more
+_PAGE_ITEMS = 100  # read at once; more would not fit into a page
+_MOST_CHARS = 700  # of each text, so that a long message does not crowd out the others; `show` returns all of it
+_LEAST_HIT_CHARS = 200  # of a hit, however many hits were asked for
+_SHORTER = 0.8  # by which texts are cut until all hits fit into PAGE_TOKENS
+_MOST_IDS = 20
+_MOST_NESTED = 3  # items of a list inside an item
+_TIMES = {"at", "first_at", "last_at", "said_at", "valid_from", "valid_to", "deadline", "until"}
 _NOTHING = "The memory holds nothing about this."
+_LIST_CHANGED = "The list has changed since the page before. Start again without a cursor."
 
 
-def result_text(operation: Operation, result: object, fence: Fence) -> str:
-    """Write a result; `fence` encloses recorded text in a fence."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """A result of a tool: the text for a model, and the document for a program."""
+
+    text: str
+    document: dict[str, Any]
+
+    def wire(self) -> dict[str, Any]:
+        """Write it in the protocol's form."""
+        return {
+            "content": [{"type": "text", "text": visible(self.text)}],
+            "structuredContent": visible_json(self.document),
+        }
+
+
+def run(tool: AgentTool, memory: Memory, arguments: Mapping[str, Any]) -> Result:
+    """Run a tool; give a list in pages."""
+    operation, given = tool.operation, dict(arguments)
+    if tool.is_paged:
+        document = _page(tool, memory, given)
+        return Result(text=memory.admin.fenced(json_text(document)), document=document)
+    result = operation.run(memory, given)
     if isinstance(result, Hits):
-        return _hits(result, fence)
-    if isinstance(result, Context):
-        return result.text or _NOTHING
-    if isinstance(result, Written):
-        return _written(result)
-    if isinstance(result, WrittenBatch):
-        return "\n".join(map(_written, result)) or "There was nothing to remember."
-    if isinstance(result, Window):
-        return result.text or _NOTHING
-    return fence(_json(operation.document(result)))
-
-
-def _written(result: Written) -> str:
-    outcome = f"Remembered as {result.id}." if result.new else f"Already known as {result.id}."
-    kinds = ", ".join(sorted(result.redacted))
-    return f"{outcome} Redacted: {kinds}." if kinds else outcome
-
-
-def empty_context_text(empty: Context, usual: Context) -> str:
-    """Say why a context is empty: no matches, or too small a budget."""
-    if not usual.text:
-        return _NOTHING
-    return f"What the memory holds about this does not fit into {empty.budget} tokens. Ask again with a larger budget."
+        return _hits(result, memory)
+    if isinstance(result, Answer):
+        return _answer(result, memory)
+    if isinstance(result, Context | Window):
+        return _packed(tool, memory, given, result)
+    if operation.name == "add":
+        return _written([result] if isinstance(result, Written) else result)
+    document = _slim(operation.name, operation.document(result), whole=operation.name == "show")
+    return Result(text=memory.admin.fenced(json_text(document)), document=document)
 
 
 def error_text(error: Exception) -> str:
@@ -53,26 +70,197 @@ def error_text(error: Exception) -> str:
     return one_line(f"Unexpected error ({type(error).__name__}: {error}). Please report it.")
 
 
-def _hits(hits: Hits, fence: Fence) -> str:
+# Pages
+
+
+def _page(tool: AgentTool, memory: Memory, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the page of a list after a cursor, and the cursor of the next page, if there is one."""
+    operation, name = tool.operation, LISTS[tool.operation.name]
+    cursor, asked = given.pop("cursor", None), given.get("limit")
+    limited = operation.parameter("limit") is not None
+    default = operation.parameter("limit").default if limited else None  # pyright: ignore[reportOptionalMemberAccess]
+    most = asked if asked is not None else default
+
+    def items(limit: int | None) -> list[dict[str, Any]]:
+        if limited:
+            given["limit"] = limit if most is None or (limit is not None and limit < most) else most
+        listed = operation.run(memory, given)
+        return [_slim(operation.name, _document(one)) for one in getattr(listed, name, listed)]
+
+    start = after(cursor, items)
+    found = items(start + _PAGE_ITEMS + 1)
+    count, taken, tokens = load_tokenizer().count, 0, 0
+    for one in found[start : start + _PAGE_ITEMS]:
+        tokens += count(json_text(one))
+        if tokens > PAGE_TOKENS - _ENVELOPE_TOKENS and taken:
+            break
+        taken += 1
+    end = start + taken
+    more = {NEXT_CURSOR: cursor_of(end, found[end - 1])} if len(found) > end else {}
+    return {name: found[start:end], **more}
+
+
+_ENVELOPE_TOKENS = 80  # the fence, the name of the list, the cursor
+
+
+def cursor_of(position: int, last: Mapping[str, Any]) -> str:
+    """Write a cursor: how many items were given, and a checksum of the last one."""
+    return f"{position}-{_checksum(last):08x}"
+
+
+def after(cursor: str | None, items: Callable[[int | None], Sequence[Mapping[str, Any]]]) -> int:
+    """Return the position after a cursor; find its item again if others came before it since."""
+    if cursor is None:
+        return 0
+    position, _, checksum = cursor.partition("-")
+    try:
+        start, known = int(position), int(checksum, 16)
+    except ValueError:
+        raise InvalidInput(f"Unknown cursor {cursor[:40]!r}.", fix="Give next_cursor of the page before.") from None
+    found = items(start)
+    if 0 < start <= len(found) and _checksum(found[start - 1]) == known:
+        return start
+    for place, one in enumerate(items(None), 1):
+        if _checksum(one) == known:
+            return place
+    raise InvalidInput(_LIST_CHANGED)
+
+
+def _checksum(item: Mapping[str, Any]) -> int:
+    return crc32(str(item.get("id") or item.get("uri") or item.get("name")).encode("utf-8", "surrogatepass"))
+
+
+# Documents
+
+
+def slim_list(operation: str, listed: Iterable[object]) -> list[dict[str, Any]]:
+    """Return what agents get of each item of a list."""
+    return [_slim(operation, _document(one)) for one in listed]
+
+
+def _document(item: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", to_json(item))
+
+
+def _slim(operation: str, document: dict[str, Any], *, whole: bool = False) -> dict[str, Any]:
+    """Keep the members that agents need, without empty ones, and shorten long texts."""
+    if "statement" in document and isinstance(document["statement"], dict):  # a version in a history
+        reasons = [change["reason"] for change in document["changes"]]
+        document = {**document["statement"], "said_at": document["said_at"], "reasons": reasons}
+    if quoting := document.get("sources") or document.get("grounds"):
+        document = {**document, "quotes": [one["quote"] for one in quoting]}
+    kept = {name: document[name] for name in MEMBERS[operation] if document.get(name) not in (None, "", [], {})}
+    if "ids" in kept:
+        kept["ids"] = kept["ids"][:_MOST_IDS]
+    kept |= {name: _to_the_second(kept[name]) for name in _TIMES & kept.keys()}
+    return kept if whole else {name: value if name == "ids" else _shortened(value) for name, value in kept.items()}
+
+
+def _to_the_second(time: str) -> str:
+    return datetime.fromisoformat(time).isoformat(timespec="seconds")
+
+
+def _shortened(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= _MOST_CHARS else f"{value[:_MOST_CHARS]}..."
+    if isinstance(value, list):
+        first = cast("list[Any]", value)[:_MOST_NESTED]
+        return [_shortened(cast("dict[str, Any]", one)["text"] if isinstance(one, dict) else one) for one in first]
+    return value
+
+
+# Results of single tools
+
+
+def _written(results: Iterable[Written]) -> Result:
+    written = list(results)
+    told: list[str] = []
+    redacted: dict[str, int] = {}
+    for one in written:
+        outcome = f"Remembered as {one.id}." if one.new else f"Already known as {one.id}."
+        kinds = ", ".join(sorted(one.redacted))
+        told.append(f"{outcome} Redacted: {kinds}." if kinds else outcome)
+        for kind, times in one.redacted.items():
+            redacted[kind] = redacted.get(kind, 0) + times
+    document = {"ids": [one.id for one in written], "new": sum(one.new for one in written), "redacted": redacted}
+    return Result(text="\n".join(told) or "There was nothing to remember.", document=document)
+
+
+def _packed(tool: AgentTool, memory: Memory, arguments: Mapping[str, Any], packed: Context | Window) -> Result:
+    text = packed.text or _NOTHING
+    if isinstance(packed, Context) and not packed.text and "budget" in arguments:
+        # Ask again with the default budget, to tell "nothing found" from "budget too small".
+        rest = {name: value for name, value in arguments.items() if name != "budget"}
+        if tool.operation.run(memory, rest).citations:
+            text = f"What the memory holds about this does not fit into {packed.budget} tokens. "
+            text += "Ask again with a larger budget."
+    return Result(text=text, document={"text": packed.text, "tokens": packed.tokens})
+
+
+def _answer(answer: Answer, memory: Memory) -> Result:
+    document: dict[str, Any] = {"answered": answer.answered}
+    if answer.confidence is not None:
+        document["confidence"] = answer.confidence
+    if not answer.answered:
+        return Result(text="The memory does not hold the answer.", document=document)
+    ids = [citation.event_id for citation in answer.citations]
+    document |= {"answer": answer.text, "quotes": list(answer.quotes), "event_ids": ids}
+    sources = [f"[{id}] {one_line(quote)}" for id, quote in zip(ids, answer.quotes, strict=False)]
+    lines = list(dict.fromkeys([answer.text, *sources]))
+    return Result(text=_confidence(answer.confidence) + memory.admin.fenced("\n".join(lines)), document=document)
+
+
+def _hits(hits: Hits, memory: Memory) -> Result:
+    texts = _texts(hits)
+    listed = [
+        {
+            "id": hit.event.id,
+            "at": hit.event.at.isoformat(timespec="seconds"),
+            "speaker": hit.event.speaker,
+            "session": hit.event.session,
+            "text": text,
+            "replaced_by": hit.replaced_by,
+        }
+        for hit, text in zip(hits, texts, strict=True)
+    ]
+    document: dict[str, Any] = {
+        "hits": [{name: value for name, value in one.items() if value is not None} for one in listed]
+    }
+    if hits.confidence is not None:
+        document["confidence"] = hits.confidence
     if not hits:
-        return "Nothing was found."
-    sure = "" if hits.confidence is None else f"Confidence that the answer is among these: {hits.confidence:.2f}\n"
-    return sure + fence("\n".join(event_line(hit.event, _around(hit)) for hit in hits))
+        return Result(text="Nothing was found.", document=document)
+    lines = [event_line(hit.event, text, labels=_labels(hit)) for hit, text in zip(hits, texts, strict=True)]
+    return Result(text=_confidence(hits.confidence) + memory.admin.fenced("\n".join(lines)), document=document)
 
 
-def _around(hit: Hit) -> str:
+def _texts(hits: Hits) -> list[str]:
+    """Cut long texts of hits until all of them fit into PAGE_TOKENS, as far as that is possible."""
+    count, most = load_tokenizer().count, _MOST_CHARS
+    room = PAGE_TOKENS - _ENVELOPE_TOKENS - sum(count(event_line(hit.event, "")) for hit in hits)
+    texts = [_around(hit, most) for hit in hits]
+    while most > _LEAST_HIT_CHARS and sum(map(count, texts)) > room:
+        most = max(_LEAST_HIT_CHARS, int(most * _SHORTER))
+        texts = [_around(hit, most) for hit in hits]
+    return texts
+
+
+def _confidence(confidence: float | None) -> str:
+    return "" if confidence is None else f"Confidence that the answer is among these: {confidence:.2f}\n"
+
+
+def _labels(hit: Hit) -> list[str]:
+    if hit.replaced_by is None:
+        return []
+    until = f" on {hit.replaced_at:%Y-%m-%d}" if hit.replaced_at else ""
+    return [f"replaced{until} by {hit.replaced_by}"]
+
+
+def _around(hit: Hit, most: int) -> str:
     """Cut a long text to the surroundings of the match."""
     text = hit.text
-    if len(text) <= _MOST_CHARS:
+    if len(text) <= most:
         return text
-    start = max(0, min(hit.span.start - _MOST_CHARS // 4, len(text) - _MOST_CHARS))
-    end = start + _MOST_CHARS
+    start = max(0, min(hit.span.start - most // 4, len(text) - most))
+    end = start + most
     return f"{'...' if start else ''}{text[start:end]}{'...' if end < len(text) else ''}"
-
-
-def _json(document: dict[str, Any]) -> str:
-    for name, value in document.items():
-        if isinstance(value, list) and len(listed := cast("list[Any]", value)) > _MOST_LISTED:
-            more = f"{len(listed) - _MOST_LISTED} more; narrow the question"
-            document = {**document, name: listed[:_MOST_LISTED], "left_out": more}
-    return json_text(document)

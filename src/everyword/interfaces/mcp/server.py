@@ -6,163 +6,182 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
-import mcp_types as types
-from mcp.server.context import ServerRequestContext
-from mcp.server.lowlevel import NotificationOptions, Server
-from mcp.server.models import InitializationOptions
-from mcp.shared.exceptions import MCPError
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
-
 from everyword import __version__
-from everyword.errors import EverywordError
+from everyword.errors import EverywordError, NotFound
 from everyword.interfaces.adapters.reference_memory import KnowledgeGraph
-from everyword.interfaces.mcp import resources
-from everyword.interfaces.mcp.fast_handshake import INSTRUCTIONS, NAME, TITLE
+from everyword.interfaces.mcp import resources, results, sdk
+from everyword.interfaces.mcp.fast_handshake import INSTRUCTIONS, LISTED_PROMPTS, LISTED_TEMPLATES, NAME, TITLE
 from everyword.interfaces.mcp.open_memory import OpenMemory
 from everyword.interfaces.mcp.reference_server import GRAPH_URI, TOOLS, ReferenceTool
-from everyword.interfaces.mcp.results import empty_context_text, error_text, result_text
+from everyword.interfaces.mcp.sdk import Call, ProtocolError
 from everyword.interfaces.mcp.subscriptions import Subscriptions
-from everyword.interfaces.mcp.tools import AgentTool, agent_tools, hints
-from everyword.text.rendering import json_text, visible, visible_json
-from everyword.types.events import Context
+from everyword.interfaces.mcp.tools import AgentTool, ToolSet, agent_tools, hints
+from everyword.text.rendering import json_text
 
 R = TypeVar("R")
-Asked = ServerRequestContext[Any]
+Json = dict[str, Any]
+
+_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+_DEFAULT_LEVEL = "warning"  # of messages to a client that has not chosen one
 
 
-def build(opened: OpenMemory, *, reference_tools: bool = False, connections: bool = True) -> Server[Any]:
+def build(
+    opened: OpenMemory, *, tool_set: ToolSet = "all", reference_tools: bool = False, connections: bool = True
+) -> Any:
     """Make a server for a memory.
 
     connections: whether clients keep a connection, on which they can be notified.
     """
-    subscriptions = Subscriptions(opened)
-    tools = agent_tools(wing=opened.wing)
-    graph_tools = TOOLS if reference_tools else {}
-    listed = [types.Tool.model_validate(tool.listed()) for tool in tools.values()]
-    listed += [_reference_tool(tool) for tool in graph_tools.values()]
-
-    async def list_tools(_: Asked, _page: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=listed)
-
-    async def call_tool(_: Asked, call: types.CallToolRequestParams) -> types.CallToolResult:
-        received = call.arguments or {}
-        if call.name in tools:
-            tool = tools[call.name]
-            run = partial(_run, tool, opened, received)
-            return await _answer(opened, run, operation=tool.operation, received=received)
-        if call.name in graph_tools:
-            return await _answer(opened, lambda: _run_reference(graph_tools[call.name], opened, received))
-        raise MCPError(types.INVALID_PARAMS, f"Unknown tool {call.name[:200]!r}.")
-
-    async def list_resources(asked: Asked, _page: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
-        found = await _in_thread(opened, lambda: resources.resources(opened))
-        if connections and asked.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
-            await subscriptions.follow_list(asked)
-        return types.ListResourcesResult(resources=[*found, _GRAPH_RESOURCE] if reference_tools else found)
-
-    async def list_templates(_: Asked, _page: types.PaginatedRequestParams | None) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(resource_templates=resources.templates())
-
-    async def read_resource(_: Asked, asked: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        uri = str(asked.uri)
-        if uri == GRAPH_URI and reference_tools:
-            content = await _in_thread(opened, lambda: _graph_as_text(opened))
-        else:
-            content = await _in_thread(opened, lambda: resources.read(opened, uri))
-        return types.ReadResourceResult(contents=[content])
-
-    async def list_prompts(_: Asked, _page: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=resources.PROMPTS)
-
-    async def get_prompt(_: Asked, asked: types.GetPromptRequestParams) -> types.GetPromptResult:
-        return await _in_thread(opened, lambda: resources.prompt(opened, asked.name, asked.arguments))
-
-    return _Server(
-        NAME,
+    asked = _Requests(opened, tool_set, reference_tools, connections)
+    handlers: dict[str, sdk.Handler] = {
+        "tools/list": asked.list_tools,
+        "tools/call": asked.call_tool,
+        "resources/list": asked.list_resources,
+        "resources/templates/list": asked.list_templates,
+        "resources/read": asked.read_resource,
+        "prompts/list": asked.list_prompts,
+        "prompts/get": asked.get_prompt,
+        "completion/complete": asked.complete,
+    }
+    if connections:
+        handlers |= {
+            "resources/subscribe": asked.subscriptions.subscribe,
+            "resources/unsubscribe": asked.subscriptions.unsubscribe,
+            "logging/setLevel": _set_level,
+        }
+    return sdk.make_server(
+        handlers,
+        name=NAME,
         version=__version__,
         title=TITLE,
         instructions=INSTRUCTIONS,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
-        on_read_resource=read_resource,
-        on_list_prompts=list_prompts,
-        on_get_prompt=get_prompt,
-        on_subscribe_resource=subscriptions.subscribe if connections else None,
-        on_unsubscribe_resource=subscriptions.unsubscribe if connections else None,
-        on_subscriptions_listen=subscriptions.listen,
-        lifespan=subscriptions.lifespan,
+        lifespan=asked.subscriptions.lifespan,
+        listen=asked.subscriptions.listen,
     )
 
 
-class _Server(Server[Any]):
-    """Declares resource notifications for every transport."""
+class _Requests:
+    """The handlers of requests."""
 
-    def create_initialization_options(
-        self, notification_options: NotificationOptions | None = None, *rest: Any, **more: Any
-    ) -> InitializationOptions:
-        notifies = "resources/subscribe" in self._request_handlers
-        options = notification_options or NotificationOptions(resources_changed=notifies)
-        return super().create_initialization_options(options, *rest, **more)
+    def __init__(self, opened: OpenMemory, tool_set: ToolSet, reference_tools: bool, connections: bool) -> None:
+        self.subscriptions = Subscriptions(opened)
+        self._opened = opened
+        self._connections = connections
+        self._tools = agent_tools(wing=opened.wing, project_wing=opened.project_wing, tool_set=tool_set)
+        self._graph_tools = TOOLS if reference_tools else {}
+        self._listed = [*(tool.listed() for tool in self._tools.values())]
+        self._listed += map(_reference_tool, self._graph_tools.values())
+
+    async def list_tools(self, _: Call) -> Json:
+        return {"tools": self._listed}
+
+    async def call_tool(self, call: Call) -> Json:
+        name: str = call.params["name"]
+        received: Json = call.params.get("arguments") or {}
+        if name in self._tools:
+            tool = self._tools[name]
+            run = partial(_run, tool, self._opened, received)
+            return await _answer(call, self._opened, run, operation=tool.operation, received=received)
+        if name in self._graph_tools:
+            run = partial(_run_reference, self._graph_tools[name], self._opened, received)
+            return await _answer(call, self._opened, run)
+        raise ProtocolError(f"Unknown tool {name[:200]!r}.")
+
+    async def list_resources(self, call: Call) -> Json:
+        cursor = call.params.get("cursor")
+        found = await self._in_thread(lambda: resources.page(self._opened, cursor))
+        if self._connections and call.keeps_connection:
+            await self.subscriptions.follow_list(call)
+        more = [_GRAPH_RESOURCE] if self._graph_tools and cursor is None else []
+        return {**found, "resources": [*found["resources"], *more]}
+
+    async def list_templates(self, _: Call) -> Json:
+        return {"resourceTemplates": LISTED_TEMPLATES}
+
+    async def read_resource(self, call: Call) -> Json:
+        uri = str(call.params["uri"])
+        read = _graph_as_text if uri == GRAPH_URI and self._graph_tools else partial(resources.read, uri=uri)
+        return {"contents": [await self._in_thread(lambda: read(self._opened))]}
+
+    async def list_prompts(self, _: Call) -> Json:
+        return {"prompts": LISTED_PROMPTS}
+
+    async def get_prompt(self, call: Call) -> Json:
+        name, arguments = call.params["name"], call.params.get("arguments")
+        return await self._in_thread(lambda: resources.prompt(self._opened, name, arguments))
+
+    async def complete(self, call: Call) -> Json:
+        return await self._in_thread(lambda: resources.completion(self._opened, call.params))
+
+    async def _in_thread(self, call: Callable[[], R]) -> R:
+        """Run a request that is not a tool call; raise errors as protocol errors."""
+        try:
+            return await self._opened.in_thread(call)
+        except EverywordError as error:
+            code = sdk.INVALID_PARAMS if error.status < 500 else sdk.INTERNAL_ERROR
+            raise ProtocolError(results.error_text(error), code) from error
 
 
-def _reference_tool(tool: ReferenceTool) -> types.Tool:
-    return types.Tool(
-        name=tool.name,
-        title=tool.title,
-        description=tool.description,
-        input_schema={"type": "object", "properties": dict(tool.inputs), "required": list(tool.inputs)},
-        output_schema={"type": "object", "properties": dict(tool.outputs), "required": list(tool.outputs)},
-        annotations=types.ToolAnnotations.model_validate(hints(read_only=tool.read_only, destructive=tool.destructive)),
-    )
+def _reference_tool(tool: ReferenceTool) -> Json:
+    return {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": {"type": "object", "properties": dict(tool.inputs), "required": list(tool.inputs)},
+        "outputSchema": {"type": "object", "properties": dict(tool.outputs), "required": list(tool.outputs)},
+        "annotations": hints(read_only=tool.read_only, destructive=tool.destructive),
+    }
 
 
-def _run(tool: AgentTool, opened: OpenMemory, received: Mapping[str, Any]) -> types.CallToolResult:
+def _run(tool: AgentTool, opened: OpenMemory, received: Mapping[str, Any]) -> Json:
     arguments = tool.arguments(received)
     opened.check(tool.operation)
     handle = opened.memory if tool.operation.scope == "wing" else opened.whole_space
-    if tool.operation.read_only:
-        result = tool.operation.run(handle, arguments)
-        if isinstance(result, Context) and not result.text and "budget" in arguments:
-            # Ask again with the default budget, to tell "nothing found" from "budget too small".
-            without_budget = {name: value for name, value in arguments.items() if name != "budget"}
-            return _text(empty_context_text(result, tool.operation.run(handle, without_budget)))
-        return _text(result_text(tool.operation, result, handle.admin.fenced))
-    return _text(result_text(tool.operation, tool.operation.run(handle, arguments), handle.admin.fenced))
+    return results.run(tool, handle, arguments).wire()
 
 
-def _run_reference(tool: ReferenceTool, opened: OpenMemory, received: Mapping[str, Any]) -> types.CallToolResult:
-    text, structured = tool.call(KnowledgeGraph(opened.whole_space, wing=opened.wing), received)
-    return types.CallToolResult(content=_text(text).content, structured_content=visible_json(structured))
+def _run_reference(tool: ReferenceTool, opened: OpenMemory, received: Mapping[str, Any]) -> Json:
+    try:
+        text, structured = tool.call(KnowledgeGraph(opened.whole_space, wing=opened.wing), received)
+    except NotFound as error:  # in the reference's words alone
+        return {"content": [{"type": "text", "text": error.detail}], "isError": True}
+    return results.Result(text=text, document=structured).wire()
 
 
-async def _answer(opened: OpenMemory, run: Callable[[], types.CallToolResult], **called: Any) -> types.CallToolResult:
+async def _answer(call: Call, opened: OpenMemory, run: Callable[[], Json], **called: Any) -> Json:
     """Return errors as tool results: the model reads them and may try again."""
     try:
         return await opened.in_thread(run, **called)
     except Exception as error:
-        return types.CallToolResult(content=_text(error_text(error)).content, is_error=True)
+        told = results.error_text(error)
+        expected = isinstance(error, EverywordError) and error.status < 500
+        await _log(call, "info" if expected else "error", f"{call.params['name']}: {told}")
+        return {"content": [{"type": "text", "text": told}], "isError": True}
 
 
-async def _in_thread(opened: OpenMemory, call: Callable[[], R]) -> R:
-    """Run a request that is not a tool call; raise errors as protocol errors."""
-    try:
-        return await opened.in_thread(call)
-    except EverywordError as error:
-        code = types.INVALID_PARAMS if error.status < 500 else types.INTERNAL_ERROR
-        raise MCPError(code, error_text(error)) from error
+async def _set_level(call: Call) -> Json:
+    sdk.connection_state(call.session)["level"] = call.params["level"]
+    return {}
 
 
-def _text(text: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(type="text", text=visible(text))])
+async def _log(call: Call, level: str, text: str) -> None:
+    """Send a message to a client that keeps a connection and wants messages of this level."""
+    if not call.keeps_connection:
+        return
+    wanted = sdk.connection_state(call.session).get("level", _DEFAULT_LEVEL)
+    if _LEVELS.index(level) >= _LEVELS.index(wanted):
+        await call.notify("notifications/message", {"level": level, "logger": NAME, "data": text})
 
 
-_GRAPH_RESOURCE = types.Resource(
-    uri=GRAPH_URI, name="knowledge-graph", title="Knowledge graph", mime_type="application/json"
-)
+_GRAPH_RESOURCE = {
+    "uri": GRAPH_URI,
+    "name": "knowledge-graph",
+    "title": "Knowledge Graph",
+    "description": "The full knowledge graph with all entities and relations",
+    "mimeType": "application/json",
+}
 
 
-def _graph_as_text(opened: OpenMemory) -> types.TextResourceContents:
+def _graph_as_text(opened: OpenMemory) -> Json:
     graph = KnowledgeGraph(opened.whole_space, wing=opened.wing).read_graph()
-    return types.TextResourceContents(uri=GRAPH_URI, mime_type="application/json", text=json_text(graph, indent=2))
+    return {"uri": GRAPH_URI, "mimeType": "application/json", "text": json_text(graph, indent=2)}

@@ -14,18 +14,14 @@ from typing import Any, NamedTuple, cast
 from urllib.parse import unquote
 
 import anyio
-import mcp_types as types
 from anyio import to_thread
 from anyio.abc import TaskGroup
-from mcp.server.context import ServerRequestContext
-from mcp.server.session import ServerSession
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourcesListChanged, ResourceUpdated
-from mcp.shared.exceptions import MCPError
 
 from everyword.errors import EverywordError
-from everyword.interfaces.mcp import resources
+from everyword.interfaces.mcp import resources, sdk
 from everyword.interfaces.mcp.fast_handshake import SESSION
 from everyword.interfaces.mcp.open_memory import OpenMemory
+from everyword.interfaces.mcp.sdk import Call, ProtocolError
 from everyword.types.events import Event
 from everyword.types.feed import NOW, News
 
@@ -98,8 +94,8 @@ class Watch:
     def _digest(self, uri: str) -> bytes:
         """Hash the content, or the error of a resource that can't be read."""
         try:
-            text = resources.read(self.opened, uri).text
-        except (MCPError, EverywordError) as error:
+            text = str(resources.read(self.opened, uri)["text"])
+        except (ProtocolError, EverywordError) as error:
             text = str(error)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
@@ -117,57 +113,52 @@ class Subscriptions:
 
     def __init__(self, opened: OpenMemory) -> None:
         self._opened = opened
-        self._tasks: TaskGroup | None = None
 
     @asynccontextmanager
-    async def lifespan(self, _server: Any) -> AsyncGenerator[dict[str, Any]]:
+    async def lifespan(self, _server: Any) -> AsyncGenerator[TaskGroup]:
         """Run the notifying tasks while the server runs."""
         async with anyio.create_task_group() as tasks:
-            self._tasks = tasks
-            yield {}
+            yield tasks
             tasks.cancel_scope.cancel()
 
-    async def subscribe(
-        self, context: ServerRequestContext[Any], params: types.SubscribeRequestParams
-    ) -> types.EmptyResult:
+    async def subscribe(self, call: Call) -> dict[str, Any]:
         """Follow a resource on the client's connection."""
-        uri = str(params.uri)
+        uri = str(call.params["uri"])
         if not resources.is_known(uri):
-            raise MCPError(types.INVALID_PARAMS, f"Unknown resource {uri[:200]}.")
-        followed = self._followed(context)
+            raise ProtocolError(f"Unknown resource {uri[:200]}.")
+        followed = self._followed(call)
         if len(followed.watch.uris) >= _MOST_URIS:
-            raise MCPError(types.INVALID_PARAMS, f"A client can follow at most {_MOST_URIS} resources.")
+            raise ProtocolError(f"A client can follow at most {_MOST_URIS} resources.")
         followed.watch.uris.add(uri)
-        await self._begin(context.session, followed)
-        return types.EmptyResult()
+        await self._begin(call, followed)
+        return {}
 
-    async def unsubscribe(
-        self, context: ServerRequestContext[Any], params: types.UnsubscribeRequestParams
-    ) -> types.EmptyResult:
+    async def unsubscribe(self, call: Call) -> dict[str, Any]:
         """Stop following a resource."""
-        self._followed(context).watch.uris.discard(str(params.uri))
-        return types.EmptyResult()
+        self._followed(call).watch.uris.discard(str(call.params["uri"]))
+        return {}
 
-    async def follow_list(self, context: ServerRequestContext[Any]) -> None:
+    async def follow_list(self, call: Call) -> None:
         """Notify a client that has read the list when it changes."""
-        followed = self._followed(context)
+        followed = self._followed(call)
         if not followed.watch.listing:
             followed.watch.listing = True
-            await self._begin(context.session, followed)
+            await self._begin(call, followed)
 
-    async def listen(
-        self, context: ServerRequestContext[Any], params: types.SubscriptionsListenRequestParams
-    ) -> types.SubscriptionsListenResult:
-        """Respond with a stream of changes, until the client leaves or the server ends."""
+    async def listen(self, context: Any, params: Any) -> Any:
+        """Respond with a stream of changes, until the client leaves or the server ends (2.x of the MCP package)."""
+        from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+        from mcp.shared.exceptions import MCPError
+
         wanted = params.notifications
         uris = {str(uri) for uri in wanted.resource_subscriptions or ()}
         if len(uris) > _MOST_URIS:
-            raise MCPError(types.INVALID_PARAMS, f"A client can follow at most {_MOST_URIS} resources.")
+            raise MCPError(sdk.INVALID_PARAMS, f"A client can follow at most {_MOST_URIS} resources.")
         uris = {uri for uri in uris if resources.is_known(uri)}
         watch = Watch(opened=self._opened, uris=uris, listing=bool(wanted.resources_list_changed))
         bus = InMemorySubscriptionBus()
         handler = ListenHandler(bus)
-        answered: list[types.SubscriptionsListenResult] = []
+        answered: list[Any] = []
         with self._opened.following():
             await to_thread.run_sync(watch.begin)
             async with anyio.create_task_group() as tasks:
@@ -176,7 +167,9 @@ class Subscriptions:
                 tasks.cancel_scope.cancel()
         return answered[0]
 
-    async def _publish(self, watch: Watch, bus: InMemorySubscriptionBus, handler: ListenHandler) -> None:
+    async def _publish(self, watch: Watch, bus: Any, handler: Any) -> None:
+        from mcp.server.subscriptions import ResourcesListChanged, ResourceUpdated
+
         async for found in self._polls(watch):
             for uri in found.uris:
                 await bus.publish(ResourceUpdated(uri=uri))
@@ -184,14 +177,14 @@ class Subscriptions:
                 await bus.publish(ResourcesListChanged())
         handler.close()
 
-    async def _notify(self, session: ServerSession, followed: _Connection) -> None:
+    async def _notify(self, session: Any, followed: _Connection) -> None:
         assert followed.running is not None
         with followed.running:
             async for found in self._polls(followed.watch):
                 for uri in found.uris:
-                    await session.send_resource_updated(uri)
+                    await sdk.notify(session, "notifications/resources/updated", {"uri": uri})
                 if found.listed:
-                    await session.send_resource_list_changed()
+                    await sdk.notify(session, "notifications/resources/list_changed")
 
     async def _polls(self, watch: Watch) -> AsyncGenerator[Changed]:
         """Poll until the server ends; errors are retried at the next poll."""
@@ -201,26 +194,25 @@ class Subscriptions:
             with suppress(EverywordError):
                 yield await to_thread.run_sync(watch.poll)
 
-    async def _begin(self, session: ServerSession, followed: _Connection) -> None:
+    async def _begin(self, call: Call, followed: _Connection) -> None:
         with suppress(EverywordError):  # reading the resource reports it
             await to_thread.run_sync(followed.watch.begin)
-        if followed.running is None and self._tasks is not None:
+        if followed.running is None:
             followed.running = anyio.CancelScope()
-            self._tasks.start_soon(self._notify, session, followed)
+            call.lifespan.start_soon(self._notify, call.session, followed)
 
-    def _followed(self, context: ServerRequestContext[Any]) -> _Connection:
+    def _followed(self, call: Call) -> _Connection:
         """Return the state of the client's connection; it ends with the connection."""
-        # The MCP package has no public access to the connection yet.
-        connection = context.session._connection  # pyright: ignore[reportPrivateUsage]
-        found: _Connection | None = connection.state.get(_KEY)
+        state = sdk.connection_state(call.session)
+        found: _Connection | None = state.get(_KEY)
         if found is None:
-            found = connection.state[_KEY] = _Connection(watch=Watch(opened=self._opened))
+            found = state[_KEY] = _Connection(watch=Watch(opened=self._opened))
 
             def end() -> None:
                 if found.running is not None:
                     found.running.cancel()
 
-            connection.exit_stack.callback(end)
+            sdk.at_end_of_connection(call.session, end)
         return found
 
 

@@ -1,4 +1,4 @@
-"""The MCP tools: which operations agents get, and how they are described.
+"""The MCP tools: which operations agents get, and how they and their results are described.
 
 They are few, because a model reads every tool before every turn. Parameters that only programs use are left out.
 """
@@ -7,10 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from everyword.interfaces.operations import BY_NAME, Operation, Parameter, check_arguments
-from everyword.interfaces.operations.parameters import PATH, TIME
+from everyword.interfaces.operations.parameters import COUNT, PATH, TEXT, TEXTS, TIME
+
+ToolSet = Literal["core", "all"]
+TOOL_SETS = ("core", "all")
+CURSOR = Parameter("cursor", TEXT, "next_cursor of the page before")
+NEXT_CURSOR = "next_cursor"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +25,8 @@ class Offer:
     operation: str
     tool: str = ""
     advice: str = ""
+    core: tuple[str, ...] = ()  # its parameters in the core set; empty where the set lacks the tool
+    core_summary: str = ""  # there, instead of the operation's
 
 
 OFFERS = (
@@ -28,17 +35,26 @@ OFFERS = (
         tool="remember",
         advice="Use it when the user states a preference, decision, fact, plan or date worth keeping, or asks to "
         "remember something. Give their own words, verbatim, and who said them; secrets are removed.",
+        core=("text", "speaker", "session", "at"),
+        core_summary="remember something",
     ),
     Offer(
         operation="recall",
-        advice="Use it before answering anything that may rest on earlier conversations. Each hit has the id of its "
-        "event, for `show`. A low confidence means that the memory may not hold the answer.",
+        advice="Use it before answering anything that may rest on earlier conversations. A low confidence means that "
+        "the memory may not hold the answer.",
+        core=("query", "k", "speaker", "since", "until"),
     ),
     Offer(
         operation="context",
         advice="Like recall, but one text within a token budget, with resolved dates and a mark for each source.",
+        core=("query", "budget"),
     ),
-    Offer(operation="wake_up", advice="Use it once, at the start of a conversation."),
+    Offer(
+        operation="ask",
+        advice="Use it for a question with one answer, such as a name, a place or a date.",
+        core=("query",),
+    ),
+    Offer(operation="wake_up", advice="Use it once, at the start of a conversation.", core=("topic",)),
     Offer(operation="show", advice="Use it to read the full text of a hit."),
     Offer(operation="sessions"),
     Offer(operation="events", advice="Use it to read a session through, in order; recall is better for questions."),
@@ -60,14 +76,72 @@ OFFERS = (
     Offer(
         operation="forget",
         advice="Only when the user asks for it. First with dry_run=true; show the user what would be removed, and ask.",
+        core=("ids", "session", "before", "dry_run"),
     ),
 )
 
+_IN_PROJECT = ("add", "wake_up")  # what concerns the project at hand; questions are asked of the whole memory
 # Parameters for programs. Agents have the ids that recall returns, and redaction is not their choice.
 _NOT_FOR_AGENTS = {"now", "meta", "key", "keys", "parts", "style", "redact", "by"}
-# Where the registry's default would fill a context window.
-_OWN_DEFAULTS: dict[str, dict[str, Any]] = {"events": {"limit": 50}}
-_TIME_HINT = "; ISO 8601, such as 2026-04-02 or 2026-04-02T10:00:00+01:00"
+# Where the registry's default is more than an answer should take.
+_OWN_DEFAULTS: dict[str, dict[str, Any]] = {"window": {"budget": 1200}}
+_TIME_HINT = ", ISO 8601"
+
+# What agents get of each result: the members, and whether the result is a list of such objects. The protocol's output
+# schemas are made from this table too.
+_TEXT: dict[str, Any] = {"type": "string"}
+_NUMBER: dict[str, Any] = {"type": "number"}
+_COUNT: dict[str, Any] = {"type": "integer"}
+_FLAG: dict[str, Any] = {"type": "boolean"}
+_TEXTS: dict[str, Any] = {"type": "array", "items": _TEXT}
+_COUNTS: dict[str, Any] = {"type": "object"}
+
+
+def _members(texts: str, **others: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {**dict.fromkeys(texts.split(), _TEXT), **others}
+
+
+_EVENT = _members("id at speaker role session wing text")
+_STATEMENT = _members("id kind content about quote event_id valid_from valid_to status said_at", reasons=_TEXTS)
+_FACT = _members("id subject relation object valid_from valid_to said_at", confidence=_NUMBER, quotes=_TEXTS)
+_INTENT = _members("id statement category status deadline until last_at", quotes=_TEXTS)
+_PACKED = _members("text", tokens=_COUNT)
+MEMBERS: dict[str, dict[str, dict[str, Any]]] = {
+    "add": {"ids": _TEXTS, "new": _COUNT, "redacted": _COUNTS},
+    "recall": _members("id at speaker session text replaced_by"),
+    "context": _PACKED,
+    "ask": _members("answer", answered=_FLAG, confidence=_NUMBER, quotes=_TEXTS, event_ids=_TEXTS),
+    "wake_up": _PACKED,
+    "window": _PACKED,
+    "show": _EVENT,
+    "sessions": _members("name first_at last_at", events=_COUNT, speakers=_TEXTS, keys=_TEXTS, summary=_TEXTS),
+    "events": _EVENT,
+    "statements": _STATEMENT,
+    "history": _STATEMENT,
+    "correct": _STATEMENT,
+    "retract": _STATEMENT,
+    "entities": _members("id name type first_at last_at", aliases=_TEXTS, events=_COUNT),
+    "facts": _FACT,
+    "timeline": _FACT,
+    "concepts": _members("id label description first_at last_at", events=_COUNT, entities=_TEXTS),
+    "intents": _INTENT,
+    "answer_intent": _INTENT,
+    "stats": {
+        **_members("space model first_at last_at"),
+        **dict.fromkeys("events sessions speakers wings vectors pending concepts bytes".split(), _COUNT),
+        "statements": _COUNTS,
+        "graph": _COUNTS,
+        "behind": _COUNTS,
+    },
+    "forget": {"events": _COUNT, "dry_run": _FLAG, "ids": _TEXTS, "removed": _COUNTS, "left": _TEXTS},
+}
+# Results that are lists: the name of the list. Those with a cursor are given in pages.
+LISTS = {"recall": "hits", "history": "versions"} | {
+    name: name for name in ("sessions", "events", "statements", "entities", "facts", "timeline", "concepts", "intents")
+}
+_NOT_PAGED = {"recall"}
+# What is always there, where it is not the first member.
+_REQUIRED = {"ask": ["answered"]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,25 +152,46 @@ class AgentTool:
     description: str
     operation: Operation
     parameters: tuple[Parameter, ...]
-    defaults: Mapping[str, Any]
+    defaults: Mapping[str, Any]  # arguments that a call has unless it gives them
+    is_core: bool = False  # described in as few tokens as possible
 
     @property
-    def title(self) -> str:
-        """Return the name for people."""
-        return self.name.replace("_", " ").capitalize()
+    def is_paged(self) -> bool:
+        """Tell whether its result is a list that is given in pages."""
+        return self.operation.name in LISTS and self.operation.name not in _NOT_PAGED
 
     def listed(self) -> dict[str, Any]:
         """Describe the tool in the protocol's form."""
+        annotations = hints(read_only=self.operation.read_only, destructive=self.operation.destructive)
+        if self.is_core:
+            del annotations["openWorldHint"]
         return {
             "name": self.name,
-            "title": self.title,
             "description": self.description,
             "inputSchema": self.schema(),
-            "annotations": hints(read_only=self.operation.read_only, destructive=self.operation.destructive),
+            "outputSchema": self.output_schema(),
+            "annotations": annotations,
         }
+
+    def output_schema(self) -> dict[str, Any]:
+        """Describe the structured result as JSON Schema."""
+        name, members = self.operation.name, MEMBERS[self.operation.name]
+        if self.is_core:
+            first = LISTS.get(name) or (_REQUIRED.get(name) or list(members))[0]
+            return {"type": "object", "required": [first]}
+        if name not in LISTS:
+            return {"type": "object", "properties": members, "required": _REQUIRED.get(name, [next(iter(members))])}
+        items = {"type": "object", "properties": members, "required": [next(iter(members))]}
+        more = {NEXT_CURSOR: _TEXT} if self.is_paged else {"confidence": _NUMBER}
+        listed = {LISTS[name]: {"type": "array", "items": items}, **more}
+        return {"type": "object", "properties": listed, "required": [LISTS[name]]}
 
     def schema(self) -> dict[str, Any]:
         """Describe the arguments as JSON Schema."""
+        if self.is_core:
+            properties = {one.name: _short_property(one) for one in self.parameters}
+            required = [one.name for one in self.parameters if one.required]
+            return {"type": "object", "properties": properties, **({"required": required} if required else {})}
         filled = {parameter.fills for parameter in self.parameters}
         return {
             "type": "object",
@@ -110,40 +205,67 @@ class AgentTool:
         return {**self.defaults, **check_arguments(self.parameters, received or {})}
 
     def _property(self, parameter: Parameter) -> dict[str, Any]:
-        description = parameter.description + (_TIME_HINT if parameter.kind is TIME else "")
-        schema = {**parameter.kind.schema, "description": description}
+        # A format would make clients refuse times that the memory understands, such as a date alone.
+        schema = {name: value for name, value in parameter.kind.schema.items() if name != "format"}
+        told = parameter.description.split(" (default:")[0] if parameter.default is not None else parameter.description
+        schema |= {"description": told + (_TIME_HINT if parameter.kind is TIME else "")}
         default = self.defaults.get(parameter.name, parameter.default)
-        return schema if default is None else {**schema, "default": default}
+        return schema if default is None or default is False else {**schema, "default": default}
 
 
-def agent_tools(*, wing: str | None = None) -> dict[str, AgentTool]:
-    """Return the tools by name; a server that is bound to a wing has no wing parameter."""
-    made = [_tool(offer, BY_NAME[offer.operation], wing) for offer in OFFERS if offer.operation in BY_NAME]
+def agent_tools(
+    *, wing: str | None = None, project_wing: str | None = None, tool_set: ToolSet = "all"
+) -> dict[str, AgentTool]:
+    """Return the tools by name.
+
+    wing: the server is bound to it, so tools have no wing parameter. project_wing: what `remember` and `wake_up` use
+    unless a call names another. tool_set: "core" has six tools with few parameters.
+    """
+    made = [
+        _tool(offer, BY_NAME[offer.operation], wing, project_wing, tool_set == "core")
+        for offer in OFFERS
+        if offer.operation in BY_NAME and (tool_set == "all" or offer.core)
+    ]
     return {tool.name: tool for tool in made}
 
 
 def hints(*, read_only: bool, destructive: bool) -> dict[str, bool]:
-    """Return the protocol's annotations of a tool."""
-    return {
-        "readOnlyHint": read_only,
-        "destructiveHint": destructive,
-        # Forgetting twice changes nothing more; adding twice makes two events.
-        "idempotentHint": read_only or destructive,
-        "openWorldHint": False,
-    }
+    """Return the protocol's annotations of a tool, without those that have no meaning or their default."""
+    if read_only:
+        return {"readOnlyHint": True, "openWorldHint": False}
+    # Forgetting twice changes nothing more; adding twice makes two events.
+    idempotent = {"idempotentHint": True} if destructive else {}
+    return {"destructiveHint": destructive, **idempotent, "openWorldHint": False}
 
 
-def _tool(offer: Offer, operation: Operation, wing: str | None) -> AgentTool:
+def _tool(offer: Offer, operation: Operation, wing: str | None, project_wing: str | None, core: bool) -> AgentTool:
     hidden = _NOT_FOR_AGENTS | ({"wing"} if wing is not None else set[str]())
-    sentence = f"{operation.summary[:1].upper()}{operation.summary[1:]}."
+    summary = (offer.core_summary if core else "") or operation.summary
+    sentence = f"{summary[:1].upper()}{summary[1:]}."
+    parameters = [
+        parameter
+        for parameter in operation.parameters
+        if parameter.kind is not PATH and (parameter.required or parameter.name not in hidden)
+    ]
+    if core:
+        parameters = [parameter for parameter in parameters if parameter.name in offer.core]
+    elif operation.name in LISTS and operation.name not in _NOT_PAGED:
+        parameters.append(CURSOR)
+    told = (sentence, offer.advice) if core else (sentence, operation.details, offer.advice)
+    in_project = project_wing is not None and wing is None and operation.name in _IN_PROJECT
     return AgentTool(
         name=offer.tool or operation.name,
-        description=" ".join(part for part in (sentence, operation.details, offer.advice) if part),
+        description=" ".join(part for part in told if part),
         operation=operation,
-        parameters=tuple(
-            parameter
-            for parameter in operation.parameters
-            if parameter.kind is not PATH and (parameter.required or parameter.name not in hidden)
-        ),
-        defaults=_OWN_DEFAULTS.get(operation.name, {}),
+        parameters=tuple(parameters),
+        defaults={"wing": project_wing} if in_project else _OWN_DEFAULTS.get(operation.name, {}),
+        is_core=core,
     )
+
+
+def _short_property(parameter: Parameter) -> dict[str, Any]:
+    schema = {"type": "integer"} if parameter.kind is COUNT else {"type": parameter.kind.schema["type"]}
+    if parameter.kind is TEXTS:
+        schema = dict(parameter.kind.schema)
+    told = parameter.description.split(" (default:")[0].split("; may be")[0].split(", or auto")[0]
+    return schema if parameter.name in ("query", "ids") else {**schema, "description": told}

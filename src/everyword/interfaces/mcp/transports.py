@@ -14,17 +14,18 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 PATH = "/mcp"
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _STOP_WITHIN_S = 3  # for pending requests; change streams never end by themselves
 
 
-def serve_stdio(opened: OpenMemory, handshake: Handshake, *, reference_tools: bool) -> None:
+def serve_stdio(opened: OpenMemory, handshake: Handshake, **options: Any) -> None:
     """Serve one client over the standard streams, until it closes them."""
     import anyio
     from mcp.server.stdio import stdio_server
 
     from everyword.interfaces.mcp.server import build
 
-    server = build(opened, reference_tools=reference_tools)
+    server = build(opened, **options)
 
     async def serve() -> None:
         reader, writer = map(anyio.wrap_file, handshake.streams(error_reply))
@@ -37,13 +38,9 @@ def serve_stdio(opened: OpenMemory, handshake: Handshake, *, reference_tools: bo
 
 def error_reply(line: str) -> dict[str, Any] | None:
     """Return the JSON-RPC error for an invalid line, or None for a valid message."""
-    import mcp_types as types
+    from everyword.interfaces.mcp.sdk import is_message, types
 
-    try:
-        types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-    except ValueError:
-        pass
-    else:
+    if is_message(line):
         return None
     try:
         message: Any = json.loads(line)
@@ -61,15 +58,23 @@ def _error(id: str | int | None, code: int, message: str) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}
 
 
-def serve_http(opened: OpenMemory, host: str, port: int, *, token: str | None, reference_tools: bool) -> None:
+def serve_http(opened: OpenMemory, host: str, port: int, *, token: str | None, **options: Any) -> None:
     """Serve clients at http://HOST:PORT/mcp until the process is told to stop."""
     import uvicorn
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+    from mcp.server.transport_security import TransportSecuritySettings
+    from starlette.applications import Starlette
+    from starlette.routing import Route
 
     from everyword.interfaces.mcp.server import build
 
-    app: ASGIApp = build(opened, reference_tools=reference_tools).streamable_http_app(
-        streamable_http_path=PATH, host=host, json_response=True
+    own = [f"{name}:*" for name in ("127.0.0.1", "localhost", "[::1]")]
+    here = host in LOOPBACK  # then a web page elsewhere must not reach this server by a name that leads here
+    security = TransportSecuritySettings(
+        enable_dns_rebinding_protection=here, allowed_hosts=own, allowed_origins=[f"http://{name}" for name in own]
     )
+    manager = StreamableHTTPSessionManager(build(opened, **options), json_response=True, security_settings=security)
+    app: ASGIApp = Starlette(routes=[Route(PATH, _Endpoint(manager))], lifespan=lambda _: manager.run())
     opened.warm()
     config = uvicorn.Config(
         app if not token else _TokenRequired(app, token),
@@ -83,6 +88,16 @@ def serve_http(opened: OpenMemory, host: str, port: int, *, token: str | None, r
         uvicorn.Server(config).run()
     except SystemExit as error:  # uvicorn exits if it can't bind the address
         raise BadLocation(f"Can't listen on {host}:{port}.", fix="Choose another port with --port.") from error
+
+
+class _Endpoint:
+    """The session manager as an application."""
+
+    def __init__(self, manager: Any) -> None:
+        self._manager = manager
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._manager.handle_request(scope, receive, send)
 
 
 class _TokenRequired:

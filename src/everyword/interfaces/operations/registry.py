@@ -99,6 +99,7 @@ _WAIT = Parameter(
 )
 _SCOPE = (_NOW, _AS_OF, _WING, _SESSION, _SPEAKER, _SINCE, _UNTIL, _TAG, _ROLE, _SOURCE, _META)
 _LIMIT = Parameter("limit", INTEGER, "return at most this many (default: all)")
+_NEWEST_FIRST = Parameter("newest_first", FLAG, "latest first", default=False)
 _STATEMENT = Parameter("id", TEXT, "a statement's id", required=True, positional=True)
 _RECALL = (
     _QUERY,
@@ -151,11 +152,11 @@ OPERATIONS = (
         "import",
         "remember files, folders and zips: chats, mail, notes, documents, tables, another memory",
         method="import_events",
-        details="Reads Claude Code, Claude.ai, ChatGPT, Codex, Gemini CLI, Slack, Telegram, WhatsApp, mbox, chat "
-        "messages in JSON, Markdown, text, PDF and Word files, CSV, transcripts, git logs, mem0, MemPalace and MCP "
-        "memory stores, other memories' files, and files that `everyword export` writes. Each file of a folder is "
-        "read by its own format. A second run reads only what is new: it skips unchanged files and continues in grown "
-        "files. Known events stay as they are.",
+        details="Reads Claude Code, Claude.ai, ChatGPT, Codex, Copilot CLI, Gemini CLI, Slack, Telegram, WhatsApp, "
+        "mbox, chat messages in JSON, Markdown, text, PDF and Word files, CSV, transcripts, git logs, mem0, MemPalace "
+        "and MCP memory stores, other memories' files, and files that `everyword export` writes. Each file of a folder "
+        "is read by its own format. A second run reads only what is new: it skips unchanged files and continues in "
+        "grown files. Known events stay as they are.",
         parameters=(
             Parameter("path", PATH, "a file, folder or zip", required=True, positional=True, several=True),
             Parameter("format", TEXT, "the format, where it can't be detected"),
@@ -195,12 +196,6 @@ OPERATIONS = (
                 "plain, or reasoning: add an instruction that fits the question (default: plain)",
                 default="plain",
             ),
-            Parameter(
-                "lead",
-                TEXT,
-                "events, or statements: start with the statements that hold now (default: events)",
-                default="events",
-            ),
             *_SCOPE,
         ),
         read_only=True,
@@ -220,7 +215,7 @@ OPERATIONS = (
         "list what an agent should know before a conversation: who it is, and what matters now",
         details="Each line is cited. The lines stay the same until something new happens.",
         parameters=(
-            Parameter("budget", INTEGER, "most tokens of the text (default: 200)", default=200),
+            Parameter("budget", INTEGER, "most tokens of the text (default: 170)", default=170),
             _WING,
             Parameter("topic", TEXT, "also tell what is known about this person or thing"),
             _NOW,
@@ -249,6 +244,7 @@ OPERATIONS = (
             Parameter("status", TEXT, "current, superseded, retracted or any (default: current)", default="current"),
             Parameter("tag", TEXT, "only with this tag, such as category:work_career"),
             _AS_OF,
+            _NEWEST_FIRST,
             _LIMIT,
         ),
         read_only=True,
@@ -514,7 +510,7 @@ OPERATIONS = (
             _ROLE,
             _SOURCE,
             _META,
-            Parameter("newest_first", FLAG, "latest first", default=False),
+            _NEWEST_FIRST,
             _LIMIT,
         ),
         read_only=True,
@@ -704,6 +700,14 @@ API_OPERATIONS = (
         method="graph.map",
         parameters=(Parameter("limit", INTEGER, "most nodes (default: 150)", default=150),),
         read_only=True,
+    ),
+    Operation(
+        "receipts",
+        "list what was forgotten, latest first: when and how much, never what was said",
+        method="admin.receipts",
+        parameters=(Parameter("limit", INTEGER, "return at most this many (default: 100)", default=100),),
+        read_only=True,
+        result="receipts",
     ),
     Operation(
         "redacted",

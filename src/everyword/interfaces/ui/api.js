@@ -145,3 +145,28 @@ function refusal(body, status) {
   if (status === 401) dispatchEvent(new CustomEvent("everyword-locked", { detail: refused }));
   return refused;
 }
+
+/** Send a file; `onSent` gets the share that was sent. fetch does not report this, so an older interface is used. */
+export function upload(operation, file, parameters = {}, onSent = () => undefined) {
+  const query = new URLSearchParams({ ...where(), ...parameters, name: file.name });
+  const request = new XMLHttpRequest();
+  request.open("POST", `v1/${operation}?${query}`);
+  for (const [name, value] of Object.entries(headers())) request.setRequestHeader(name, value);
+  request.setRequestHeader("content-type", "application/octet-stream");
+  request.upload.onprogress = (event) => onSent(event.total ? event.loaded / event.total : 1);
+  request.upload.onload = () => onSent(1);
+  return new Promise((done, failed) => {
+    request.onerror = () => failed(gone());
+    request.onload = () => {
+      let body = {};
+      try {
+        body = JSON.parse(request.responseText);
+      } catch {
+        // The status says enough.
+      }
+      if (request.status < 300) done(body);
+      else failed(refusal({ ...body, status: request.status }, request.status));
+    };
+    request.send(file);
+  });
+}

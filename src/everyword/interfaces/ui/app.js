@@ -7,17 +7,17 @@ import { Choice, Safe, Trouble, count, tell } from "./parts.js";
 // A view is loaded when it is first opened. `needs`: the operations that it depends on.
 const VIEWS = [
   { name: "know", title: "Ask", needs: ["ask", "context", "recall"], icon: "M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14Zm5 12 4 4" },
-  { name: "timeline", title: "Timeline", needs: ["events"], icon: "M3 12h18M7 8v8m5-10v12m5-9v6" },
+  { name: "people", title: "People", needs: ["entities", "timeline"], icon: "M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7Zm-6 9c0-4 2.7-6 6-6s6 2 6 6M16 4.5a3.5 3.5 0 0 1 0 6.4M18 14.4c2 .8 3 2.700 3 5.600" },
+  { name: "timeline", title: "Timeline", needs: ["events", "held"], icon: "M3 12h18M7 8v8m5-10v12m5-9v6" },
+  { name: "intents", title: "To do", needs: ["intents"], icon: "M4 6l2 2 3-4M4 13l2 2 3-4M4 20l2 2 3-4M13 6h7M13 13h7M13 20h7" },
+  { name: "browse", title: "Browse", needs: ["sessions", "events"], icon: "M4 5h16v11H9l-5 4Z" },
   { name: "graph", title: "Graph", needs: ["map"], icon: "M6 7a2 2 0 1 0 0-.01M18 8a2 2 0 1 0 0-.01M12 18a2 2 0 1 0 0-.01M8 8l8 .5M7 9l4 7m2 0 4-6" },
-  { name: "palace", title: "Palace", needs: ["palace"], icon: "M4 20V10l8-6 8 6v10M9 20v-6h6v6" },
-  { name: "intents", title: "Open goals", needs: ["intents"], icon: "M4 13h4l2 3h4l2-3h4M5 5h14l1 8v6H4v-6Z" },
-  { name: "sessions", title: "Sessions", needs: ["sessions"], icon: "M4 5h16v11H9l-5 4Z" },
-  { name: "statements", title: "Statements", needs: ["statements"], icon: "M7 4h10v16l-5-4-5 4Z" },
+  { name: "add", title: "Put in", needs: ["add"], icon: "M12 5v14M5 12h14" },
   { name: "forget", title: "Forget", needs: ["forget"], icon: "M5 7h14M10 7V4h4v3m-7 0 1 13h8l1-13" },
   { name: "health", title: "Health", needs: ["stats"], icon: "M3 12h4l2-6 4 12 2-6h6" },
 ];
 const THEME = "everyword.theme";
-const WIDE = ["know", "graph", "timeline"]; // views that use the whole width
+const WIDE = ["know", "graph", "timeline", "people"]; // views that use the whole width
 const NEWS_SHOWN_MS = 4000;
 const TOLD_SHOWN_MS = 10_000; // long enough to press Undo
 const NEWS_EVERY_MS = 500; // views refresh at most this often: an import brings thousands of changes
@@ -31,6 +31,8 @@ function App() {
   const [news, setNews] = useState({ beats: {}, text: "" });
   const [told, setTold] = useState(); // what the user did, in words
   const [answers, setAnswers] = useState(true);
+  const [layer, setLayer] = useState(); // a dialog that belongs to no view
+  const [over, setOver] = useState(); // what lies over the page: "palette" or "keys"
   const [round, setRound] = useState(0);
   const begin = () => { // mount the view again from its address, which holds the question
     setPlace(here());
@@ -81,6 +83,15 @@ function App() {
     return () => removeEventListener("everyword-told", show);
   }, []);
   useEffect(() => {
+    const lay = ({ detail }) => setLayer(detail);
+    addEventListener("everyword-overlay", lay);
+    return () => removeEventListener("everyword-overlay", lay);
+  }, []);
+  useEffect(() => {
+    setLayer(undefined);
+    setOver(undefined);
+  }, [place]);
+  useEffect(() => {
     const again = () => (me ? begin() : enter());
     addEventListener("everyword-again", again);
     return () => removeEventListener("everyword-again", again);
@@ -124,6 +135,11 @@ function App() {
   }, [me, space]);
   useEffect(() => {
     const pressed = (event) => {
+      if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && me) {
+        event.preventDefault();
+        setOver((before) => (before ? undefined : "palette"));
+      }
+      if (document.querySelector("dialog[open]")) return;
       if (event.target.matches("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
       const chosen = VIEWS[Number(event.key) - 1];
       if (chosen && shown(chosen, me)) {
@@ -136,6 +152,7 @@ function App() {
         setTimeout(() => document.querySelector("input[type=search]")?.select(), 50);
       }
       if (event.key === "t") turnTheme();
+      if (event.key === "?") setOver("keys");
     };
     addEventListener("keydown", pressed);
     return () => removeEventListener("keydown", pressed);
@@ -162,16 +179,29 @@ function App() {
         <svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.7" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d=${one.icon} /></svg><span>${one.title}</span></a>`)}</nav>
       <div class="foot">
         ${spaces.some((one) => one !== space) && html`<label class="field">Space<${Choice} label="Space" value=${space} options=${spaces} onChange=${choose} /></label>`}
+        <button class="plain small" onClick=${() => setOver("palette")}>Go to … <kbd>Ctrl K</kbd></button>
         <button class="plain small" onClick=${turnTheme}>Light or dark <kbd>t</kbd></button>
-        <span class="quiet small keys">${me.version} · <kbd>/</kbd> to search</span>
+        <span class="quiet small keys">${me.version} · <kbd>?</kbd> for keys</span>
       </div>
     </aside>
     <main id="main" tabindex="-1" class=${WIDE.includes(view.name) ? "wide" : ""}>
       <${Safe} name=${`${view.name} ${space} ${round}`}><${Loaded} key=${`${view.name} ${space} ${round}`} view=${view} rest=${place.rest} query=${place.query} me=${me} beats=${news.beats} /></>
     </main>
+    ${layer}${over && html`<${Over} what=${over} views=${VIEWS.filter((one) => shown(one, me))} me=${me} onClose=${() => setOver(undefined)} />`}
     <div role="status">${!answers ? html`<div class="toast lost">The service does not answer. Reconnecting …</div>`
       : told ? html`<${Told} told=${told} onEnd=${() => setTold(undefined)} />` : news.text && html`<div class="toast" dir="auto">${news.text}</div>`}</div>
   </div>`;
+}
+
+/** The palette or the list of keys; loaded when it is first opened. */
+function Over({ what, views, me, onClose }) {
+  const [module, setModule] = useState();
+  useEffect(() => {
+    import("./palette.js").then(setModule, () => tell(gone().message));
+  }, []);
+  if (!module) return null;
+  const commands = [...views.map((view) => ({ title: view.title, hint: "view", href: `#/${view.name}` })), { title: "Browse statements", hint: "view", href: "#/browse?what=statements" }, { title: "Light or dark", hint: "colours", run: turnTheme }, { title: "Copy a link to this view", run: () => navigator.clipboard?.writeText(location.href).then(() => tell("The link was copied.")) }];
+  return what === "keys" ? html`<${module.Keys} views=${views} onClose=${onClose} />` : html`<${module.Palette} commands=${commands} me=${me} onClose=${onClose} />`;
 }
 
 /** What the user did, in words, with a way to take it back. */
@@ -244,10 +274,10 @@ function sum(one, other) {
 }
 
 function describe(kind, one) {
-  if (kind === "event") return `New event: ${Array.from(one.item.text).slice(0, 80).join("")}`;
-  if (kind === "concept") return `New concept: ${one.item.label}`;
+  if (kind === "event") return `New message: ${Array.from(one.item.text).slice(0, 80).join("")}`;
+  if (kind === "concept") return `New theme: ${one.item.label}`;
   if (kind === "intent") return one.item.status === "pending" ? `New goal: ${Array.from(one.item.statement).slice(0, 80).join("")}` : "";
-  if (kind === "forgotten") return one.item.events ? `Forgotten: ${count(one.item.events, "event")}` : "";
+  if (kind === "forgotten") return one.item.events ? `Forgotten: ${count(one.item.events, "message")}` : "";
   if (kind === "jobs") {
     const waiting = Object.values(one).reduce((sum, job) => sum + job.waiting, 0);
     return waiting ? `${count(waiting, "job")} queued` : "";
@@ -255,7 +285,12 @@ function describe(kind, one) {
   return "";
 }
 
+// Views that were merged into others: their old addresses still work.
+const MOVED = [[/^#\/sessions\/([^?]+)/, "#/browse/session/$1"], [/^#\/sessions/, "#/browse"], [/^#\/statements\/([^?]+)/, "#/browse/statement/$1"], [/^#\/statements/, "#/browse"], [/^#\/palace[^?]*/, "#/browse"]];
+
 function here() {
+  const moved = MOVED.find(([from]) => from.test(location.hash));
+  if (moved) history.replaceState(history.state, "", location.hash.replace(...moved));
   const [path, query] = location.hash.replace(/^#\//, "").split(/\?(.*)/s);
   const [view, ...rest] = path.split("/").map(decodePart);
   return { view, rest, query: Object.fromEntries(new URLSearchParams(query)) };

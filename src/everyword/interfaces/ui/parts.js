@@ -10,6 +10,9 @@ const MOMENT = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "shor
 const LONG = 700; // characters of an event that are shown before "more"
 const MORE = 50_000; // added on either side per click: a browser freezes on a million
 const MOST_LISTED = 1000; // entries per page of the service
+const SEARCH_PAUSE_MS = 250; // after the last key
+const CHUNK = 50; // rows
+const CHUNK_MARGIN = "2000px"; // from the window
 const MOST_LEFT = 50; // lists whose scroll positions are kept
 
 export const day = (iso) => written(DAY, iso);
@@ -36,9 +39,49 @@ export function goTo(view, state, replace = false) {
   else location.hash = hash;
 }
 
+/** Return a function that changes the state in the address of a view; what is "" or undefined leaves it.
+ *  It starts from the address as it is when called: a field that reports late must not undo a later choice. */
+export function addressOf(view, rest, query) {
+  const path = [view, ...rest.map(encodeURIComponent)].join("/");
+  return (changes, replace = false) => {
+    const [now, state] = location.hash.split(/\?(.*)/s);
+    goTo(path, { ...(now === `#/${path}` ? Object.fromEntries(new URLSearchParams(state)) : query), ...changes }, replace);
+  };
+}
+
+/** Show a dialog over the page, whatever becomes of the list below it; without an argument, none. */
+export function overlay(dialog) {
+  dispatchEvent(new CustomEvent("everyword-overlay", { detail: dialog }));
+}
+
+/** Addresses of what can be opened. */
+export const linkTo = {
+  session: (name, event) => `#/browse/session/${encodeURIComponent(name)}${event ? `?event=${event}` : ""}`,
+  event: (id) => `#/browse/event/${id}`,
+  statement: (id) => `#/browse/statement/${id}`,
+  person: (name) => `#/people/${encodeURIComponent(name)}`,
+};
+
+/** Link to an event: its conversation at this line, or the event among others of its time. */
+export const placeOf = (event) => (event.session ? linkTo.session(event.session, event.id) : linkTo.event(event.id));
+
+/** Tell whether a text contains a name as a word of its own. */
+export const isNamed = (text, name) => new RegExp(`(^|[^\\p{L}\\p{N}])${name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}($|[^\\p{L}\\p{N}])`, "iu").test(text);
+
 /** Tell what was done, in words; `action` is an offer such as Undo: { label, run }. */
 export function tell(text, action) {
   dispatchEvent(new CustomEvent("everyword-told", { detail: { text, action: action || undefined } }));
+}
+
+/** Find the id of the last edit of a kind that fits: forgetting it takes the edit back. */
+export async function lastRecord(kind, fits) {
+  let [found, cursor] = [undefined, undefined];
+  do {
+    const page = await read("records", { kind, limit: MOST_LISTED, cursor });
+    found = page.records.findLast(fits)?.id ?? found;
+    cursor = page.next;
+  } while (cursor);
+  return found;
 }
 
 /** Run an asynchronous function when its inputs change, and abort the call before. */
@@ -57,11 +100,33 @@ export function useAsked(ask, inputs) {
 }
 
 /** A select; an option is a value, or a pair of value and label. */
-export function Choice({ label, value, options, onChange }) {
-  return html`<select aria-label=${label} onChange=${(event) => onChange(event.target.value)}>${options.map((one) => {
+export function Choice({ label, value, options, onChange, disabled }) {
+  return html`<select aria-label=${label} disabled=${disabled} onChange=${(event) => onChange(event.target.value)}>${options.map((one) => {
     const [chosen, shown] = Array.isArray(one) ? one : [one, one];
     return html`<option value=${chosen} selected=${chosen === value}>${shown}</option>`;
   })}</select>`;
+}
+
+/** Choose the day as of which a view is shown; "" is now. */
+export function AsOf({ at, onChange }) {
+  const today = new Date(Date.now() - new Date().getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
+  return html`<label class="as-of small soft" title="Show what was known at the end of this day"><span>As of</span>
+    <input type="date" aria-label="As of" max=${today} value=${at || today} onChange=${(event) => onChange(event.target.value === today ? "" : event.target.value)} />
+    ${at && html`<button class="small" onClick=${() => onChange("")}>Now</button>`}</label>`;
+}
+
+/** A text field whose value is reported when the user pauses. */
+export function Search({ label, value, placeholder, onChange, big }) {
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  useEffect(() => {
+    if (text.trim() === value) return undefined;
+    const view = () => location.hash.split("?")[0];
+    const here = view();
+    const timer = setTimeout(() => here === view() && onChange(text.trim()), SEARCH_PAUSE_MS); // not after a link was followed
+    return () => clearTimeout(timer);
+  }, [text]);
+  return html`<input type="search" class=${big ? "big" : ""} aria-label=${label} placeholder=${placeholder} value=${text} autocomplete="off" onInput=${(event) => setText(event.target.value)} />`;
 }
 
 export function Head({ title, children, tools }) {
@@ -107,18 +172,6 @@ export function Said({ text, span }) {
     ${steps > 0 && html`<button class="link small" onClick=${less}>Show less</button>`}</div>`}`;
 }
 
-export function About({ event, children }) {
-  return html`<div class="meta">
-    ${event.speaker && html`<b>${event.speaker}</b>`}<span class="tabular">${moment(event.at)}</span>
-    ${event.session && html`<a href=${`#/sessions/${encodeURIComponent(event.session)}`}>${event.session}</a>`}
-    ${event.wing && html`<span class="tag">${event.wing}</span>`}${children}
-  </div>`;
-}
-
-export function EventCard({ event, span, children }) {
-  return html`<article class="card hit"><${Said} text=${event.text} span=${span} /><${About} event=${event}>${children}</></article>`;
-}
-
 const left = new Map(); // scroll positions: length of the list, and the entry at the top of the window
 
 /** Return an id of the current history entry, under which scroll positions are kept. */
@@ -128,22 +181,40 @@ function entry() {
 }
 
 function leave(name, list) {
-  const [rows, top] = [[...list.children], (row) => row.getBoundingClientRect().top];
-  const at = rows.findIndex((row) => row.getBoundingClientRect().bottom > 0);
-  if (at < 0 || scrollY === 0) return void left.delete(name);
-  left.set(name, { count: rows.length, at, top: top(rows[at]) });
+  const rows = [...list.querySelectorAll("[data-id]")];
+  const row = rows.find((one) => one.getBoundingClientRect().bottom > 0);
+  if (!row || scrollY === 0) return void left.delete(name);
+  left.set(name, { count: Number(list.dataset.count), id: row.dataset.id, top: row.getBoundingClientRect().top });
   if (left.size > MOST_LEFT) left.delete(left.keys().next().value);
 }
 
-function comeBack({ at, top }, list) {
-  const row = list.children[Math.min(at, list.children.length - 1)];
-  const go = () => row.isConnected && scrollBy(0, row.getBoundingClientRect().top - top);
+function comeBack({ id, top }, list) {
+  const row = [...list.querySelectorAll("[data-id]")].find((one) => one.dataset.id === id);
+  const go = () => row?.isConnected && scrollBy(0, row.getBoundingClientRect().top - top);
   go();
   requestAnimationFrame(go); // rows get their heights only when visible
 }
 
+/** Some rows of a long list. Far from the window they are replaced by a box of the same height. */
+function Chunk({ items, item }) {
+  const box = useRef();
+  const [height, setHeight] = useState(0);
+  useEffect(() => {
+    const watch = new IntersectionObserver(([one]) => setHeight(one.isIntersecting ? 0 : one.boundingClientRect.height), { rootMargin: CHUNK_MARGIN });
+    watch.observe(box.current);
+    return () => watch.disconnect();
+  }, []);
+  return html`<div ref=${box} style=${height ? `height: ${height}px` : ""}>${!height && html`<ul class="list">${items.map((one) => html`<li key=${one.id || one.name} data-id=${one.id || one.name}>${item(one)}</li>`)}</ul>`}</div>`;
+}
+
+/** A list of any length, of which only what is near the window is in the page. */
+export function Long({ items, item, box }) {
+  const chunks = Array.from({ length: Math.ceil(items.length / CHUNK) }, (_, at) => items.slice(at * CHUNK, (at + 1) * CHUNK));
+  return html`<div class="long-list" ref=${box} data-count=${items.length}>${chunks.map((some, at) => html`<${Chunk} key=${at} items=${some} item=${item} />`)}</div>`;
+}
+
 /** A list that loads its next page when its end becomes visible. */
-export function Paged({ operation, parameters = {}, name, item, empty }) {
+export function Paged({ operation, parameters = {}, name, item, empty, keep = () => true }) {
   const asked = JSON.stringify(parameters);
   const [state, setState] = useState({ items: [], next: undefined, busy: true });
   const turn = useRef(0);
@@ -162,7 +233,7 @@ export function Paged({ operation, parameters = {}, name, item, empty }) {
     setState((before) => ({ ...before, busy: true, error: undefined }));
     const limit = coming.current ? Math.min(MOST_LISTED, Math.max(parameters.limit || 0, coming.current.count)) : parameters.limit;
     read(operation, { ...parameters, limit, cursor }).then(
-      (page) => mine === turn.current && setState((before) => ({ items: [...(cursor ? before.items : []), ...page[name || operation]], next: page.next, busy: false })),
+      (page) => mine === turn.current && setState((before) => ({ items: [...(cursor ? before.items : []), ...page[name || operation].filter(keep)], next: page.next, busy: false })),
       (error) => {
         if (mine !== turn.current) return;
         asking.current = undefined;
@@ -184,8 +255,8 @@ export function Paged({ operation, parameters = {}, name, item, empty }) {
     coming.current = undefined;
   }, [state.items.length]);
   if (state.error) return html`<${Trouble} error=${state.error} />`;
-  if (!state.items.length) return state.busy ? html`<${Waiting} />` : empty;
-  return html`<ul class="list" ref=${list}>${state.items.map((one) => html`<li key=${one.id || one.name}>${item(one)}</li>`)}</ul>
+  if (!state.items.length && !state.next) return state.busy ? html`<${Waiting} />` : empty;
+  return html`<${Long} items=${state.items} item=${item} box=${list} />
     ${state.next && html`<${Sight} key=${state.next} onSight=${() => more(state.next)} />`}`;
 }
 
@@ -199,7 +270,8 @@ function Sight({ onSight }) {
   return html`<div ref=${here} class="pad"><button onClick=${onSight}>Show more</button></div>`;
 }
 
-export function Dialog({ title, onClose, children }) {
+/** `plain`: without a visible title and button, for the palette. */
+export function Dialog({ title, onClose, children, plain }) {
   const here = useRef();
   useEffect(() => {
     here.current.showModal();
@@ -207,7 +279,7 @@ export function Dialog({ title, onClose, children }) {
   const close = () => here.current.close(); // restores the focus, then calls onClose
   const outside = (event) => event.target === here.current && close();
   return html`<dialog ref=${here} onClose=${onClose} onClick=${outside} aria-label=${title}>
-    <div class="stack"><div class="row"><h2 class="grow">${title}</h2><button class="plain" onClick=${close}>Close</button></div>${children}</div>
+    <div class="stack">${!plain && html`<div class="row"><h2 class="grow">${title}</h2><button class="plain" onClick=${close}>Close</button></div>`}${children}</div>
   </dialog>`;
 }
 

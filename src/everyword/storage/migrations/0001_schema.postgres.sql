@@ -467,17 +467,6 @@ CREATE TABLE fact_claims (
 CREATE INDEX fact_claims_claim ON fact_claims (space, claim);
 SELECT raise_wall('fact_claims');
 
-CREATE TABLE session_summaries (
-  space bigint NOT NULL,
-  session text COLLATE "C" NOT NULL,
-  events bigint NOT NULL,
-  pending bigint NOT NULL,
-  body text COLLATE "C" NOT NULL,
-  session_hash bigint GENERATED ALWAYS AS (hashtextextended(session, 0)) STORED,
-  PRIMARY KEY (space, session_hash)
-);
-SELECT raise_wall('session_summaries');
-
 CREATE TABLE entity_edits (
   space bigint NOT NULL,
   number bigint NOT NULL DEFAULT nextval('row_number'),

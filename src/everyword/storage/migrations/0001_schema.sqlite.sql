@@ -348,16 +348,6 @@ CREATE TABLE fact_claims (
 
 CREATE INDEX fact_claims_claim ON fact_claims (claim);
 
--- What a session was about: sentences by their places, and phrases.
-CREATE TABLE session_summaries (
-  space INTEGER NOT NULL,
-  session TEXT NOT NULL,
-  events INTEGER NOT NULL,                    -- how many it was made of
-  pending INTEGER NOT NULL,                   -- how many came since
-  body TEXT NOT NULL,
-  PRIMARY KEY (space, session)
-) STRICT, WITHOUT ROWID;
-
 -- What people said by hand of who is who. Not derived: `rebuild` keeps it. No name is stored, only ids.
 CREATE TABLE entity_edits (
   number INTEGER PRIMARY KEY AUTOINCREMENT,

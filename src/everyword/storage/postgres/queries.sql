@@ -204,8 +204,10 @@ ORDER BY jobs.id LIMIT $3;
 -- name: take_owed_space
 SELECT spaces.name FROM (
   SELECT space, min(id) AS waiting FROM jobs WHERE due_at <= $1 GROUP BY space
-  UNION ALL SELECT space, 0 FROM spaces
-    WHERE last_seq > coalesce((SELECT min(upto) FROM views WHERE views.space = spaces.space), 0)
+  UNION ALL SELECT space, 0 FROM spaces WHERE EXISTS ( -- a view that is behind, or has not begun
+    SELECT 1 FROM unnest($3::text[], $4::bigint[]) AS known (name, version) LEFT JOIN views
+      ON views.space = spaces.space AND views.name = known.name AND views.version = known.version
+    WHERE coalesce(views.upto, 0) < spaces.last_seq)
   UNION ALL SELECT space, 0 FROM near_spaces WHERE state != 'ready'
 ) AS owed JOIN turns ON turns.space = owed.space JOIN spaces ON spaces.space = owed.space
 WHERE turns.space != ALL($2::bigint[]) ORDER BY waiting LIMIT 1 FOR UPDATE OF turns SKIP LOCKED;
@@ -224,20 +226,24 @@ WHERE statements.space = %(space)s AND statements.number > %(after)s
     SELECT 1 FROM json_array_elements_text(any_json(body) -> 'tags') AS tags (tag) WHERE tag = %(tag)s))
 ORDER BY statements.number LIMIT %(limit)s;
 
+-- name: statements_by_filter_newest
+SELECT statements.number, statements.id, statements.seq, kind, status, replaces, statements.recorded_at, closed_at,
+       valid_from, valid_to, body, events.id, events.text, events.at_offset
+FROM statements JOIN events ON events.space = statements.space AND events.seq = statements.seq
+WHERE statements.space = %(space)s AND (%(after)s = 0 OR statements.number < %(after)s)
+  AND (%(kind)s::text IS NULL OR kind = %(kind)s)
+  AND (%(about)s::text IS NULL OR (about_hash = hashtextextended(%(about)s, 0) AND about = %(about)s))
+  AND (%(wing)s::text IS NULL OR events.wing = %(wing)s)
+  AND (%(as_of)s::bigint IS NULL OR statements.recorded_at <= %(as_of)s)
+  AND (%(status)s::text IS NULL OR CASE WHEN %(as_of)s::bigint < closed_at THEN 'current' ELSE status END = %(status)s)
+  AND (%(tag)s::text IS NULL OR EXISTS (
+    SELECT 1 FROM json_array_elements_text(any_json(body) -> 'tags') AS tags (tag) WHERE tag = %(tag)s))
+ORDER BY statements.number DESC LIMIT %(limit)s;
+
 -- As JSON, which adapt.py reads.
 -- name: statement_texts
 SELECT seq, (any_json(body) -> 'content')::text, status = 'current' FROM statements
 WHERE space = $2 AND seq = ANY($1::bigint[]) ORDER BY number;
-
--- name: linked
-SELECT here.seq, there.seq, weight FROM statements AS here
-JOIN statement_edges AS edge ON edge.space = $2 AND edge.source = here.id
-JOIN statements AS there ON there.space = $2 AND there.id = edge.target
-WHERE here.space = $2 AND here.seq = ANY($1::bigint[]) AND there.seq != here.seq
-UNION SELECT here.seq, there.seq, weight FROM statements AS here
-JOIN statement_edges AS edge ON edge.space = $2 AND edge.target = here.id
-JOIN statements AS there ON there.space = $2 AND there.id = edge.source
-WHERE here.space = $2 AND here.seq = ANY($1::bigint[]) AND there.seq != here.seq ORDER BY 1, 2, 3;
 
 -- name: seqs_stating
 SELECT seq FROM statements WHERE space = $1 AND about = ANY($2::text[])
@@ -481,11 +487,6 @@ WHERE claims.space = $1 AND claims.number IN (
 SELECT DISTINCT subject, relation, CASE single WHEN 1 THEN NULL ELSE object END FROM facts
 WHERE space = $1 AND number IN (SELECT fact FROM fact_claims WHERE space = $1 AND claim = ANY($2::bigint[]));
 
--- name: put_summary
-INSERT INTO session_summaries (space, session, events, pending, body) VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT (space, session_hash) DO UPDATE SET events = excluded.events, pending = excluded.pending,
-  body = excluded.body;
-
 -- By hand
 -- name: edits
 SELECT number, at, kind, undone, (
@@ -526,7 +527,7 @@ JOIN fold_edges edge ON edge.space = node.space AND edge.target = node.id AND ed
  AND (edge.closed_at IS NULL OR edge.closed_at > %(as_of)s) AND edge.born_at <= %(as_of)s
  AND edge.weight >= %(counted)s
 JOIN events event ON event.space = edge.space AND event.seq = edge.seq
-WHERE node.space = %(space)s AND node.number > %(after)s AND node.born_at <= %(as_of)s
+WHERE node.space = %(space)s AND node.number > %(after)s AND node.label_key <> '' AND node.born_at <= %(as_of)s
   AND (node.closed_at IS NULL OR node.closed_at > %(as_of)s)
   AND (%(wing)s::text IS NULL OR event.wing = %(wing)s)
 GROUP BY node.space, node.number ORDER BY node.number LIMIT %(limit)s;
@@ -541,7 +542,7 @@ FROM (SELECT target, count(*) AS events, min(at) AS first_at, max(at) AS last_at
       FROM fold_edges
       WHERE space = %(space)s AND closed IS NULL AND kind IN ('grounds', 'reinforces')
         AND weight >= %(counted)s
-        AND target IN (SELECT other.id FROM fold_nodes other WHERE other.space = %(space)s AND other.closed IS NULL)
+        AND target IN (SELECT other.id FROM fold_nodes other WHERE other.space = %(space)s AND other.closed IS NULL AND other.label_key <> '')
       GROUP BY target
       ORDER BY least(greatest(count(*), %(weakest)s), %(strongest)s) DESC, max(at) DESC, target COLLATE "C"
       LIMIT %(limit)s) few

@@ -43,11 +43,11 @@ from everyword.storage.postgres.snapshot import (
 from everyword.storage.postgres.tables import PostgresTables
 from everyword.storage.postgres.vector_index import build_near
 from everyword.storage.protocol import ServerCard
-from everyword.storage.rows import Audit, Commits
+from everyword.storage.rows import VIEWS, Audit, Commits
 from everyword.storage.sql.audit import audit
 from everyword.storage.sql.caches import Caches
 from everyword.storage.sql.reader import Reader
-from everyword.storage.sql.snapshot import array
+from everyword.storage.sql.snapshot import array, words
 from everyword.storage.sql.writer import Writer
 from everyword.storage.sqlite import SqliteStore
 
@@ -169,7 +169,8 @@ class PostgresStore:
             try:
                 snapshot = PostgresSnapshot(connection, self._caches, self._everywhere)
                 left_out = array([space_number(space) for space in but])
-                rows = snapshot.rows("take_owed_space", (now, left_out))
+                views = (words(list(VIEWS)), array(list(VIEWS.values())))
+                rows = snapshot.rows("take_owed_space", (now, left_out, *views))
                 yield rows[0][0] if rows else None
             finally:
                 _end(connection)

@@ -181,7 +181,6 @@ _COUNTED = {
     "mentions": "count_mentions",
     "claims": "count_claims",
     "facts": "count_facts",
-    "summaries": "count_summaries",
     "statements": "count_statements",
     "edges": "count_edges",
     "changes": "count_changes",
@@ -212,7 +211,6 @@ _LOOSE_IN_GRAPH = {
     "lost_claims": "claims have lost the event that makes them",
     "loose_claims": "claims are in no fact",
     "baseless_facts": "facts rest on no claim",
-    "lost_summaries": "summaries are of no session",
     "lost_written": "written summaries are of no session",
 }
 _LOOSE_CONCEPTS = {

@@ -78,6 +78,11 @@ class FoldingRows(ViewRows):
             of.setdefault(id, []).append(wing)
         return {id: tuple(sorted(wings)) for id, wings in of.items()}
 
+    def room_counts(self, wing: str | None, *, as_of: datetime | None = None) -> dict[str, int]:
+        """Count the events that each labelled concept has in a wing; None for events without a wing."""
+        values = {"space": self.id, "wing": wing, **_at(as_of)}
+        return {row[0]: row[1] for row in self.sql.rows("room_counts", values)}
+
     def concepts_by_id(
         self, ids: Sequence[str], *, wing: str | None = None, as_of: datetime | None = None
     ) -> dict[str, Concept]:
@@ -99,6 +104,11 @@ class FoldingRows(ViewRows):
         """Read how a concept was last worded, as it was put."""
         written = self.sql.one("concept_body", (self.id, id))
         return json.loads(written) if written else {}
+
+    def concepts_labelled_by(self, ids: Sequence[str]) -> dict[str, int]:
+        """Find the entry of the journal by which each concept first had a label; not those that have had none."""
+        rows = self.sql.rows("concepts_labelled_by", {"space": self.id, "ids": words(ids)})
+        return {row[0]: row[1] for row in rows}
 
     def concept_stands(self, id: str) -> bool:
         """Tell whether a concept is there and not closed."""

@@ -34,8 +34,18 @@ FROM (SELECT target, count(*) AS events, min(at) AS first_at, max(at) AS last_at
         AND weight >= :counted
       GROUP BY target) edge
 JOIN fold_nodes node {sqlite: INDEXED BY fold_nodes_id} ON node.space = :space AND node.id = edge.target
-  AND node.closed IS NULL
+  AND node.closed IS NULL AND node.label_key <> ''
 ORDER BY node.number;
+
+-- name: room_counts
+SELECT edge.target, count(*)
+FROM fold_edges edge JOIN events event ON {postgres: event.space = edge.space AND} event.seq = edge.seq
+JOIN fold_nodes node ON node.space = edge.space AND node.id = edge.target AND node.label_key <> ''
+  AND node.born_at <= :as_of AND (node.closed_at IS NULL OR node.closed_at > :as_of)
+WHERE edge.space = :space AND edge.kind IN ('grounds', 'reinforces') AND edge.born_at <= :as_of
+  AND (edge.closed_at IS NULL OR edge.closed_at > :as_of) AND edge.weight >= :counted
+  AND coalesce(event.wing, '') = coalesce(:wing::text, '')
+GROUP BY edge.target;
 
 -- name: concept_of_label
 SELECT id FROM fold_nodes {sqlite: INDEXED BY fold_nodes_label} WHERE space = $1
@@ -44,11 +54,16 @@ SELECT id FROM fold_nodes {sqlite: INDEXED BY fold_nodes_label} WHERE space = $1
 -- name: concept_body
 SELECT body FROM fold_nodes WHERE space = $1 AND id = $2 ORDER BY number DESC LIMIT 1;
 
+-- The entries of the journal by which concepts first had a label.
+-- name: concepts_labelled_by
+SELECT id, min(born_by) FROM fold_nodes {sqlite: INDEXED BY fold_nodes_id}
+WHERE space = :space AND id = ANY(:ids::text[]) AND label_key <> '' GROUP BY id;
+
 -- name: concept_stands
 SELECT 1 FROM fold_nodes {sqlite: INDEXED BY fold_nodes_id} WHERE space = $1 AND id = $2 AND closed IS NULL;
 
 -- name: count_concepts
-SELECT count(*) FROM fold_nodes WHERE space = $1 AND closed IS NULL;
+SELECT count(*) FROM fold_nodes WHERE space = $1 AND closed IS NULL AND label_key <> '';
 
 -- name: insert_fold_node
 INSERT INTO fold_nodes (space, id, label_key, born, born_at, born_by, body) VALUES ($1, $2, $3, $4, $5, $6, $7);

@@ -1,4 +1,4 @@
-"""Read and write the temporal graph: names, mentions, claims, facts, session summaries, edits."""
+"""Read and write the temporal graph: names, mentions, claims, facts, edits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from everyword.storage.rows import (
     GraphState,
     MentionRow,
     NameRow,
-    SummaryRow,
 )
 from everyword.storage.sql.snapshot import Row, SpaceRows, array, words
 from everyword.types.events import Span
@@ -34,7 +33,6 @@ _COUNTED = {
     "facts": "count_facts",
     "open_facts": "count_open_facts",
     "conflicts": "count_conflicts",
-    "summaries": "count_summaries",
 }
 
 
@@ -179,12 +177,6 @@ class GraphRows(SpaceRows):
         """Read the facts that bear on one another, each as one line of text, by id."""
         return {row[0]: row[1] for row in self.sql.rows("fact_rows", (self.id, *key))}
 
-    def summaries(self, sessions: Sequence[str] | None = None) -> list[SummaryRow]:
-        """Read what sessions were about."""
-        if sessions is None:
-            return [SummaryRow(*row) for row in self.sql.rows("summaries", (self.id,))]
-        return [SummaryRow(*row) for row in self.sql.rows("summaries_of", (self.id, words(sessions)))]
-
     def edits(self) -> list[Edit]:
         """Read what was said by hand of who is who, the oldest first."""
         return [
@@ -277,27 +269,6 @@ class GraphChanges(GraphRows):
             self.sql.run(name, (into, from_seq))
         if from_seq == 0:
             self.sql.run("drop_all_names", (into,))
-
-    def put_summary(self, row: SummaryRow) -> None:
-        """Keep what a session was about."""
-        self.sql.run("put_summary", (self.into, *row))
-
-    def count_pending(self, sessions: Mapping[str, int]) -> list[SummaryRow]:
-        """Note how many events came to sessions since they were summarised; give these as they are now."""
-        into = self.into
-        return [
-            SummaryRow(*row)
-            for session, count in sessions.items()
-            for row in self.sql.rows("count_pending", (into, session, count))
-        ]
-
-    def drop_summaries(self, sessions: Sequence[str]) -> None:
-        """Remove what sessions were about."""
-        self.sql.run("drop_summaries", (self.into, words(sessions)))
-
-    def drop_all_summaries(self) -> None:
-        """Remove the summaries of all sessions."""
-        self.sql.run("drop_all_summaries", (self.into,))
 
     def put_edit(self, *, at: int, kind: Literal["merge", "split"], pins: Mapping[str, str]) -> int:
         """Keep a merge or split by hand; give its number."""

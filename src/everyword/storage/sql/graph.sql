@@ -161,24 +161,6 @@ DELETE FROM fact_claims WHERE {postgres: space = $1 AND} fact IN (
 -- name: drop_facts
 DELETE FROM facts WHERE space = $1 AND id = ANY($2::text[]);
 
--- Summaries
--- name: summaries
-SELECT session, events, pending, body FROM session_summaries WHERE space = $1 ORDER BY session;
-
--- name: summaries_of
-SELECT session, events, pending, body FROM session_summaries WHERE space = $1 AND session = ANY($2::text[])
-  {postgres: AND session_hash IN (SELECT hashtextextended(s, 0) FROM unnest($2::text[]) AS s)} ORDER BY session;
-
--- name: count_pending
-INSERT INTO session_summaries (space, session, events, pending, body) VALUES ($1, $2, 0, $3, '')
-ON CONFLICT (space, {postgres: session_hash}{sqlite: session})
-  DO UPDATE SET pending = {postgres: session_summaries.}pending + {postgres: excluded.pending}{sqlite: $3}
-RETURNING session, events, pending, body;
-
--- name: drop_summaries
-DELETE FROM session_summaries WHERE space = $1 AND session = ANY($2::text[])
-  {postgres: AND session_hash IN (SELECT hashtextextended(s, 0) FROM unnest($2::text[]) AS s)};
-
 -- name: put_edit
 INSERT INTO entity_edits (space, at, kind) VALUES ($1, $2, $3) RETURNING number;
 
@@ -209,9 +191,6 @@ DELETE FROM mentions WHERE space = $1 AND seq >= $2;
 -- name: drop_all_names
 DELETE FROM names WHERE space = $1;
 
--- name: drop_all_summaries
-DELETE FROM session_summaries WHERE space = $1;
-
 -- name: count_names
 SELECT count(*) FROM names WHERE space = $1;
 
@@ -232,9 +211,6 @@ SELECT count(*) FROM facts WHERE space = $1 AND valid_to IS NULL;
 
 -- name: count_conflicts
 SELECT count(*) FROM facts WHERE space = $1 AND conflicts = 1;
-
--- name: count_summaries
-SELECT count(*) FROM session_summaries WHERE space = $1;
 
 -- For verify, from here on: what points to something that is not there.
 -- name: lost_mentions
@@ -257,10 +233,4 @@ SELECT count(*) FROM claims WHERE space = $1 AND seq NOT IN (SELECT seq FROM eve
 SELECT count(*) FROM facts WHERE space = $1 AND NOT EXISTS (
   SELECT 1 FROM fact_claims JOIN claims ON {postgres: claims.space = $1 AND} claims.number = fact_claims.claim
   WHERE {postgres: fact_claims.space = $1 AND} fact = facts.number
-);
-
--- name: lost_summaries
-SELECT count(*) FROM session_summaries WHERE space = $1 AND NOT EXISTS (
-  SELECT 1 FROM events WHERE events.space = $1
-    AND {postgres: events.session_hash = session_summaries.session_hash AND} events.session = session_summaries.session
 );

@@ -36,8 +36,10 @@ class StatementRows(SpaceRows):
         rows = self.sql.rows("statement_by_id", (self.id, id))
         return statement_of(rows[0]) if rows else None
 
-    def statements(self, which: StatementFilter, *, after: int = 0, limit: int) -> list[tuple[int, Statement]]:
-        """List statements in the order in which they were derived, from behind a number."""
+    def statements(
+        self, which: StatementFilter, *, after: int = 0, newest_first: bool = False, limit: int
+    ) -> list[tuple[int, Statement]]:
+        """List statements in the order in which they were derived, or the other way, from behind a number."""
         as_of = None if which.as_of is None else to_micros(which.as_of)[0]
         values = {
             "space": self.id,
@@ -50,7 +52,7 @@ class StatementRows(SpaceRows):
             "as_of": as_of,
             "limit": limit,
         }
-        rows = self.sql.rows("statements_by_filter", values)
+        rows = self.sql.rows("statements_by_filter_newest" if newest_first else "statements_by_filter", values)
         return [(row[0], _as_known(statement_of(row), row, as_of)) for row in rows]
 
     def statements_of(self, seqs: Sequence[int]) -> dict[int, list[Statement]]:
@@ -67,12 +69,6 @@ class StatementRows(SpaceRows):
             return []
         rows = self.sql.rows("statement_texts", (array(seqs), self.id))
         return [StatementText(seq, self.sql.read_json(content), bool(now)) for seq, content, now in rows]
-
-    def linked(self, seqs: Sequence[int]) -> list[tuple[int, int, float]]:
-        """Follow the edges of what some events state, both ways, to other events: from, to, weight."""
-        if not len(seqs):
-            return []
-        return [(here, there, weight) for here, there, weight in self.sql.rows("linked", (array(seqs), self.id))]
 
     def standing(self, about: str, *, limit: int) -> list[Statement]:
         """Read what is current about somebody, the newest first."""

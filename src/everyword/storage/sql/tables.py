@@ -21,7 +21,7 @@ VECTOR_TABLES = frozenset(("vectors", "pooled_tail", "pooled_blocks"))
 DERIVED_TABLES = frozenset(
     (
         *("statements", "statement_keys", "statement_edges", "journal", "event_tags", "views"),
-        *("model_readings", "names", "mentions", "claims", "facts", "fact_claims", "graphs", "session_summaries"),
+        *("model_readings", "names", "mentions", "claims", "facts", "fact_claims", "graphs"),
         *("fold_nodes", "fold_edges", "fold_journal", "fold_apart", "fold_work", "fold_loose", "fold_marks"),
     )
 )

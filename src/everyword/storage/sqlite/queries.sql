@@ -105,20 +105,19 @@ WHERE statements.space = :space AND statements.number > :after
   AND (:tag IS NULL OR EXISTS (SELECT 1 FROM json_each(body, '$.tags') WHERE value = :tag))
 ORDER BY statements.number LIMIT :limit;
 
+-- name: statements_by_filter_newest
+SELECT statements.number, statements.id, statements.seq, kind, status, replaces, statements.recorded_at, closed_at, valid_from,
+       valid_to, body, events.id, events.text, events.at_offset FROM statements JOIN events ON events.seq = statements.seq
+WHERE statements.space = :space AND (:after = 0 OR statements.number < :after)
+  AND (:kind IS NULL OR kind = :kind) AND (:about IS NULL OR about = :about)
+  AND (:wing IS NULL OR events.wing = :wing) AND (:as_of IS NULL OR statements.recorded_at <= :as_of)
+  AND (:status IS NULL OR CASE WHEN :as_of < closed_at THEN 'current' ELSE status END = :status)
+  AND (:tag IS NULL OR EXISTS (SELECT 1 FROM json_each(body, '$.tags') WHERE value = :tag))
+ORDER BY statements.number DESC LIMIT :limit;
+
 -- As JSON, which comes as it is: text of SQLite's can't hold half a character, which a content may.
 -- name: statement_texts
 SELECT seq, body -> '$.content', status = 'current' FROM statements WHERE space = ?2 AND seq IN carray(?1) ORDER BY number;
-
--- In this order and by these indexes: SQLite would else go through all edges of the space.
--- name: linked
-SELECT here.seq, there.seq, weight FROM statements AS here
-CROSS JOIN statement_edges AS edge ON edge.space = ?2 AND edge.source = here.id
-CROSS JOIN statements AS there ON there.space = ?2 AND there.id = edge.target
-WHERE here.space = ?2 AND here.seq IN carray(?1) AND there.seq != here.seq
-UNION SELECT here.seq, there.seq, weight FROM statements AS here
-CROSS JOIN statement_edges AS edge INDEXED BY statement_edges_target ON edge.space = ?2 AND edge.target = here.id
-CROSS JOIN statements AS there ON there.space = ?2 AND there.id = edge.source
-WHERE here.space = ?2 AND here.seq IN carray(?1) AND there.seq != here.seq ORDER BY 1, 2, 3;
 
 -- Events that state something about some, or changed what is stated about them.
 -- name: seqs_stating
@@ -315,10 +314,6 @@ WHERE claims.number IN (
 SELECT DISTINCT subject, relation, CASE single WHEN 1 THEN NULL ELSE object END FROM facts
 WHERE number IN (SELECT fact FROM fact_claims WHERE claim IN carray(?2)) AND +space = ?1;
 
--- name: put_summary
-INSERT INTO session_summaries (space, session, events, pending, body) VALUES (?1, ?2, ?3, ?4, ?5)
-ON CONFLICT (space, session) DO UPDATE SET events = ?3, pending = ?4, body = ?5;
-
 -- By hand
 -- name: edits
 SELECT number, at, kind, undone, (
@@ -356,7 +351,7 @@ JOIN fold_edges edge ON edge.space = node.space AND edge.target = node.id AND ed
  AND (edge.closed_at IS NULL OR edge.closed_at > :as_of) AND edge.born_at <= :as_of
  AND edge.weight >= :counted
 JOIN events event ON event.seq = edge.seq
-WHERE node.space = :space AND node.number > :after AND node.born_at <= :as_of
+WHERE node.space = :space AND node.number > :after AND node.label_key <> '' AND node.born_at <= :as_of
   AND (node.closed_at IS NULL OR node.closed_at > :as_of)
   AND (:wing IS NULL OR event.wing = :wing)
 GROUP BY node.number ORDER BY node.number LIMIT :limit;
@@ -372,7 +367,7 @@ FROM (SELECT target, count(*) AS events, min(at) AS first_at, max(at) AS last_at
       WHERE space = :space AND closed IS NULL AND kind IN ('grounds', 'reinforces')
         AND weight >= :counted
         AND target IN (SELECT other.id FROM fold_nodes other INDEXED BY fold_nodes_open
-                       WHERE other.space = :space AND other.closed IS NULL)
+                       WHERE other.space = :space AND other.closed IS NULL AND other.label_key <> '')
       GROUP BY target
       ORDER BY min(max(count(*), :weakest), :strongest) DESC, last_at DESC, target LIMIT :limit) few
 JOIN fold_nodes node INDEXED BY fold_nodes_id ON node.space = :space AND node.id = few.target AND node.closed IS NULL

@@ -21,11 +21,9 @@ const REASONS = [
   { stage: "reread", by: ranked, words: "rated high by the reranker" },
   { stage: "nearby", by: (score) => score.score > NEAR, words: "next to a line that matches" },
   { stage: "chain", by: gained, words: "shares rare words with a better match" },
-  { stage: "links", by: ranked, words: "linked to a better match" },
   { stage: "time", by: gained, words: "close to the time asked about" },
   { stage: "own words", by: gained, words: "in the user’s own words" },
   { stage: "assistant", by: gained, words: "said by the assistant" },
-  { stage: "recency", by: gained, words: "recent" },
   { stage: "unread", by: gained, words: "matched by its words alone" },
   { stage: "about", by: gained, words: "about the person named" },
 ];

@@ -1,8 +1,8 @@
 // What the cited events state, each as a lane of versions, with the edits one can make.
 
 import { useEffect, useRef, useState } from "../vendor/preact-htm.js";
-import { change, read } from "../api.js";
-import { Dialog, Trouble, count, day, html, ms, tell } from "../parts.js";
+import { change } from "../api.js";
+import { Dialog, Trouble, count, day, html, lastRecord, ms, tell } from "../parts.js";
 
 const SHOWN = 6; // lanes before "Show more"
 const BY_HAND = "by hand"; // the extractor of a statement that somebody typed
@@ -135,10 +135,7 @@ async function takeBack(record, what, onChanged) {
   onChanged({});
 }
 
-async function retractionOf(statement) {
-  const { records } = await read("records", { kind: "retraction" });
-  return records.findLast((one) => one.details.statement === statement)?.id;
-}
+const retractionOf = (statement) => lastRecord("retraction", (one) => one.details.statement === statement);
 
 function titleOf(versions) {
   const { slot, about, kind } = versions.find((one) => one.statement.slot)?.statement || versions[0].statement;

@@ -1,61 +1,105 @@
-// Forget events: preview, confirm, receipt.
+// Forget: choose, see everything that goes, confirm. Receipts of what was forgotten before.
 
 import { useState } from "../vendor/preact-htm.js";
 import { change, read } from "../api.js";
-import { EventCard, Head, Trouble, Waiting, count, html, moment, useAsked } from "../parts.js";
+import { Message } from "../events.js";
+import { Choice, Head, Long, Trouble, Waiting, addressOf, count, html, moment, tell, useAsked } from "../parts.js";
 
-const SHOWN = 8; // events of the preview
+const TYPED_FROM = 20; // events: forgetting more than this needs a typed confirmation
+const AT_ONCE = 100; // events of the preview that are loaded at a time
+const MOST_NAMED = 1000; // conversations offered: one page of the service
+const FIELDS = ["session", "speaker", "wing", "before"];
 
-const FIELDS = [["session", "Session"], ["speaker", "Speaker"], ["wing", "Wing"], ["before", "Before"]];
-
-export default function Forget() {
-  const [asked, setAsked] = useState({});
-  const [ids, setIds] = useState("");
-  const [would, setWould] = useState();
-  const [receipt, setReceipt] = useState();
-  const [error, setError] = useState();
-  const [busy, setBusy] = useState(false);
-  const given = () => {
-    const chosen = Object.fromEntries(Object.entries(asked).filter(([, value]) => value));
-    const several = ids.split(/[\s,]+/).filter(Boolean);
-    return several.length ? { ...chosen, ids: several } : chosen;
-  };
-  const run = (asked, done) => {
-    setBusy(true);
-    setError(undefined);
-    change("forget", asked).then(done, setError).finally(() => setBusy(false));
-  };
+export default function Forget({ query, me, beats }) {
+  const go = addressOf("forget", [], query);
+  const [state, setState] = useState({});
+  const names = useAsked((signal) => Promise.all([read("activity", { parts: 1 }, signal), read("sessions", { limit: MOST_NAMED }, signal)]), [beats.forgotten]);
+  const [{ speakers = [], wings = [] } = {}, { sessions = [], next } = {}] = names.value || [];
+  const given = Object.fromEntries(FIELDS.filter((name) => query[name]).map((name) => [name, query[name]]));
+  const asked = JSON.stringify(given);
+  const would = state.asked === asked ? state.would : undefined;
   const look = (event) => {
     event.preventDefault();
-    setReceipt(undefined);
-    run({ ...given(), dry_run: true }, setWould);
+    setState({ busy: true });
+    change("forget", { ...given, dry_run: true }).then((found) => setState({ asked, would: found }), (error) => setState({ error }));
   };
-  // By id: later events may match too, but were not in the preview.
-  const go = () => run({ ids: would.ids }, (found) => { setWould(undefined); setReceipt(found); });
-  const changed = (name, value) => { setWould(undefined); setAsked({ ...asked, [name]: value }); };
-  return html`<${Head} title="Forget">Deletes events, everything derived from them, and their text on disk. This can't be undone.</>
+  const go_on = () => {
+    setState((before) => ({ ...before, busy: true }));
+    // By id: later messages may match too, but were not in the preview.
+    change("forget", { ids: would.ids }).then((receipt) => {
+      setState({ receipt });
+      tell(`Forgotten for good: ${count(receipt.events, "message")}.`);
+    }, (error) => setState((before) => ({ ...before, busy: false, error })));
+  };
+  const pick = (name, value) => {
+    setState({});
+    go({ [name]: value });
+  };
+  return html`<${Head} title="Forget">Deletes messages, everything read from them, and their text on disk. This can’t be undone.</>
     <div class="stack">
-      <form class="card stack" onSubmit=${look}>
-        <p class="soft">Events that match all fields are deleted.</p>
-        <div class="row">${FIELDS.map(([name, title]) => html`<label class="field">${title}<input type=${name === "before" ? "date" : "text"} value=${asked[name] || ""} onInput=${(event) => changed(name, event.target.value)} /></label>`)}</div>
-        <label class="field">Event ids<input value=${ids} onInput=${(event) => { setWould(undefined); setIds(event.target.value); }} /></label>
-        <div><button disabled=${busy || !Object.keys(given()).length}>Preview</button></div>
+      <form class="card stack tight" onSubmit=${look}>
+        <p class="soft">Choose what to forget. Messages that match all of it are deleted.</p>
+        <div class="row"><label class="field">Conversation<input list="sessions" placeholder="any" value=${query.session || ""} onChange=${(event) => pick("session", event.target.value.trim())} /></label>
+          <datalist id="sessions">${sessions.map((one) => html`<option value=${one.name}>${count(one.events, "message")}</option>`)}</datalist>
+          <label class="field">Speaker<${Choice} label="Speaker" value=${query.speaker || ""} options=${[["", "anyone"], ...speakers]} onChange=${(value) => pick("speaker", value)} /></label>
+          ${wings.length > 0 && html`<label class="field">Wing (a person or project)<${Choice} label="Wing" value=${query.wing || ""} options=${[["", "any"], ...wings]} onChange=${(value) => pick("wing", value)} /></label>`}
+          <label class="field">Said before<input type="date" value=${query.before || ""} onChange=${(event) => pick("before", event.target.value)} /></label></div>
+        ${query.session && names.value && !next && !sessions.some((one) => one.name === query.session) && html`<p class="small soft">There is no conversation with exactly this name.</p>`}
+        <div class="row"><button disabled=${state.busy || asked === "{}"}>Show what would go</button><span class="small quiet">A single message is forgotten from its menu, in <a href="#/browse?what=messages">Browse</a>.</span></div>
       </form>
-      ${error && html`<${Trouble} error=${error} />`}
-      ${would && html`<section class="card going stack"><div class="row"><h2 class="grow">${count(would.events, "event")} will be forgotten</h2>
-        ${would.events > 0 && html`<button class="danger" disabled=${busy} onClick=${go}>${busy ? "Forgetting …" : `Forget ${count(would.events, "event")} permanently`}</button>`}</div>
-        ${would.events > 0 && html`<p class="soft">Statements, facts, vectors and concepts derived from them are deleted too.</p><${Going} ids=${would.ids} />`}</section>`}
-      ${receipt && html`<section class="card stack"><h2>Forgotten</h2><p>${count(receipt.events, "event")} on ${moment(receipt.at)}. ${receipt.scrubbed ? "The file was rewritten." : "The file is not rewritten yet."}</p>
-        ${receipt.left.length > 0 && html`<p>Their text may still be in:</p><ul>${receipt.left.map((place) => html`<li>${place}</li>`)}</ul>`}
-        <div class="scroll"><table><thead><tr><th>Deleted</th><th class="number">Count</th></tr></thead><tbody>${Object.entries(receipt.removed).map(([name, number]) => html`<tr><td>${name.replaceAll("_", " ")}</td><td class="number">${number.toLocaleString()}</td></tr>`)}</tbody></table></div></section>`}
+      ${(state.error || names.error) && html`<${Trouble} error=${state.error || names.error} />`}
+      ${state.busy && !would && html`<${Waiting} lines=${1} />`}
+      ${would && html`<${Going} key=${asked} would=${would} busy=${state.busy} me=${me} onForget=${go_on} />`}
+      ${state.receipt && html`<section class="card stack tight" role="status"><h2>Forgotten</h2><${Receipt} receipt=${state.receipt} /></section>`}
+      ${me.operations.includes("receipts") && html`<${Receipts} key=${`${beats.forgotten} ${state.receipt?.at}`} />`}
     </div>`;
 }
 
-/** The first events of the preview. */
-function Going({ ids }) {
-  const found = useAsked((signal) => Promise.all(ids.slice(0, SHOWN).map((id) => read("show", { id }, signal))), [ids]);
+/** Everything that goes, and the confirmation. */
+function Going({ would, busy, me, onForget }) {
+  const [typed, setTyped] = useState("");
+  const [shown, setShown] = useState(AT_ONCE);
+  const events = useAsked((signal) => loaded(would.ids.slice(0, shown), signal), [would, shown]);
+  const number = would.events;
+  if (!number) return html`<section class="card"><h2>Nothing matches</h2><p class="soft">No message meets all of these conditions.</p></section>`;
+  const sure = number <= TYPED_FROM || typed.trim() === String(number);
+  return html`<section class="card going stack tight"><h2>${count(number, "message")} will be forgotten</h2>
+    <p class="soft">What was read from them goes too: ${Object.keys(would.removed || {}).length > 1 ? removed(would.removed) : "statements, facts and search entries"}.</p>
+    <div class="row">${number > TYPED_FROM && html`<label class="field">Type ${number} to confirm<input inputmode="numeric" value=${typed} onInput=${(event) => setTyped(event.target.value)} autocomplete="off" /></label>`}
+      <button class="danger" disabled=${busy || !sure} onClick=${onForget}>${busy ? "Forgetting …" : `Forget ${count(number, "message")} for good`}</button></div>
+    ${events.error && html`<${Trouble} error=${events.error} />`}
+    ${events.value ? html`<div class="chat scroll-box" tabindex="0" role="region" aria-label="Messages that will be forgotten"><${Long} items=${events.value} item=${(event) => html`<${Message} event=${event} apart me=${{ ...me, operations: [] }} />`} />
+      ${would.ids.length > shown && html`<div class="pad"><button onClick=${() => setShown(shown + AT_ONCE)}>Show more of ${number.toLocaleString()}</button></div>`}</div>` : html`<${Waiting} lines=${2} />`}</section>`;
+}
+
+const seen = new Map(); // events of the preview that are there already
+
+async function loaded(ids, signal) {
+  const missing = ids.filter((id) => !seen.has(id));
+  for (const event of await Promise.all(missing.map((id) => read("show", { id }, signal)))) seen.set(event.id, event);
+  return ids.map((id) => seen.get(id));
+}
+
+// What a receipt counts beside messages, in words. Other rows are parts of indexes.
+const PARTS = [["statements", "statement"], ["records", "edit"], ["windows", "search entry", "search entries"]];
+
+function removed(counts) {
+  const parts = PARTS.filter(([name]) => counts?.[name]).map(([name, one, many]) => count(counts[name], one, many));
+  return parts.join(", ") || "nothing else";
+}
+
+function Receipt({ receipt }) {
+  const number = receipt.removed?.events ?? receipt.events;
+  if (!number) return html`<p class="soft">${count(receipt.removed?.records || 0, "edit")} undone on ${moment(receipt.at)}.</p>`;
+  return html`<p>${count(number, "message")} on ${moment(receipt.at)}, with ${removed(receipt.removed)}. ${receipt.scrubbed ? "No trace of the text is left in the file." : "The file is not rewritten yet."}</p>
+    ${receipt.left?.length > 0 && html`<p class="small">Their text may still be in:</p><ul class="small">${receipt.left.map((place) => html`<li>${place}</li>`)}</ul>`}`;
+}
+
+function Receipts() {
+  const found = useAsked((signal) => read("receipts", { limit: 100 }, signal), []);
   if (found.error) return html`<${Trouble} error=${found.error} />`;
-  if (!found.value) return html`<${Waiting} lines=${1} />`;
-  return html`<ul class="list">${found.value.map((event) => html`<li key=${event.id}><${EventCard} event=${event} /></li>`)}</ul>
-    ${ids.length > SHOWN && html`<p class="soft">and ${count(ids.length - SHOWN, "more event")}.</p>`}`;
+  if (!found.value) return null;
+  return html`<section class="stack tight" aria-labelledby="receipts"><h2 id="receipts">Receipts</h2>
+    ${found.value.receipts.length ? html`<ul class="list">${found.value.receipts.map((one) => html`<li key=${one.at}><article class="card compact"><${Receipt} receipt=${one} /></article></li>`)}</ul>` : html`<p class="quiet">Nothing was forgotten yet.</p>`}
+    <p class="small quiet">A receipt keeps counts and times, never what was said.</p></section>`;
 }

@@ -1,207 +1,195 @@
-// Concepts, entities and intents as a graph. Size shows strength, opacity shows decay; a click shows quotes.
+// The strongest themes, people, things and goals, and how they relate. A name keeps its place while others come and go.
 
-import { useEffect, useRef, useState } from "../vendor/preact-htm.js";
+import { useEffect, useMemo, useRef, useState } from "../vendor/preact-htm.js";
 import { read } from "../api.js";
-import { Empty, Head, Trouble, Waiting, count, day, html, ms, useAsked } from "../parts.js";
+import { endOf } from "../know/time.js";
+import { AsOf, Empty, Head, Search, Trouble, Waiting, addressOf, count, day, html, isNamed, linkTo, ms, placeOf, useAsked } from "../parts.js";
 
-const REPLAY_MS = 60; // between two steps
-const STEPS = 120; // of the slider
+const NARROW = 700; // px
+const DRAWN = { wide: 64, narrow: 40 }; // nodes: more can't be told apart
 const QUOTES = 3; // of a name
 const LOOKED_AT = 20; // hits from which the quotes are chosen
 const QUOTED = 240; // characters of each
-const FAINTEST = 0.3; // opacity of a decayed node
-const LEAST_SAID = 0.75; // opacity of its label, which must stay readable
-const NARROW = 700; // px
-const DRAWN = { wide: 64, narrow: 40 }; // nodes: more can't be distinguished
-const ALONE = 110; // px between unconnected nodes
-const RIM = 64; // px of margin
-const WIDEST = 2.4; // how much a round graph is stretched to fill a wide window
-const LETTERS = { wide: 13, narrow: 19 }; // px of labels before zooming
-// An eighth of the default iterations with faster cooling: nodes hardly move in the later ones, and the user waits.
-const COOLING = { numIter: 130, coolingFactor: 0.95 };
-const LAYOUT = { name: "cose", animate: false, padding: 30, nodeRepulsion: () => 60000, idealEdgeLength: () => 80, gravity: 60, nodeOverlap: 24, ...COOLING };
+const LONGEST = 24; // characters of a label
+const LETTER = 7; // px
+const ROW = 44; // px that a node with its label needs
+const ROUNDS = 260; // of the layout: later ones hardly move anything
+const STRETCH = 0.55; // names are wide: sideways, distances count less
+const KINDS = { concept: "theme", entity: "person or thing", intent: "to do" };
+const WORDS = { related_to: "related to", mentions: "mentions", triggers: "leads to", causes: "leads to", part_of: "part of" };
 
-let library;
-const drawn = () => (library ??= import("../vendor/cytoscape.js"));
-
-export default function Graph({ beats }) {
-  const [round, setRound] = useState(0);
+export default function Graph({ query, beats }) {
+  const go = addressOf("graph", [], query);
   const limit = innerWidth < NARROW ? DRAWN.narrow : DRAWN.wide;
-  // The library is large: load it while the request is answered.
-  const asked = (signal) => [read("map", { limit }, signal), drawn()][0];
-  const found = useAsked(asked, [round, beats.concept, beats.intent, beats.forgotten]);
-  const tools = html`<div class="row"><div class="legend"><span><i></i>concept</span><span><i class="entity"></i>entity</span><span><i class="intent"></i>intent</span></div>
-    <button onClick=${() => setRound(round + 1)}>Refresh</button></div>`;
-  return html`<${Head} title="Graph" tools=${tools}>Concepts, people, places and goals, and how they relate. The slider replays how the graph grew.</>
+  const found = useAsked((signal) => read("map", { limit }, signal), [beats.concept, beats.intent, beats.forgotten]);
+  const end = endOf(query.at) ?? Infinity;
+  const graph = useMemo(() => found.value && until(found.value, end), [found.value, end]);
+  const legend = html`<div class="row"><div class="legend">${Object.entries(KINDS).map(([kind, words]) => html`<span><i class=${kind}></i>${words}</span>`)}</div><${AsOf} at=${query.at} onChange=${(at) => go({ at })} /></div>`;
+  return html`<${Head} title="Graph" tools=${legend}>The strongest themes, people and goals, and how they relate. A theme is what three or more messages share.</>
     ${found.error && html`<${Trouble} error=${found.error} />`}${!found.value && found.busy && html`<${Waiting} />`}
-    ${found.value && (found.value.nodes.length ? html`<${Drawn} graph=${found.value} />`
-      : html`<${Empty} title="No graph yet">Concepts appear when three or more events share a theme; people and places appear when they are named.</>`)}`;
+    ${graph && (graph.nodes.length ? html`<${Drawn} graph=${graph} query=${query} go=${go} />` : html`<${Empty} title="No graph yet">Themes appear when three or more messages share one; people and places appear when they are named.</>`)}`;
 }
 
-function Drawn({ graph }) {
+function until(graph, end) {
+  const nodes = graph.nodes.filter((node) => ms(node.first_at) < end);
+  const known = new Set(nodes.map((node) => node.id));
+  return { nodes, edges: graph.edges.filter((edge) => known.has(edge.source) && known.has(edge.target)) };
+}
+
+function Drawn({ graph, query, go }) {
   const box = useRef();
-  const drawing = useRef();
-  const latest = useRef();
-  latest.current = new Map(graph.nodes.map((node) => [node.id, node]));
-  const [chosen, setChosen] = useState();
-  const [step, setStep] = useState(STEPS);
-  const [playing, setPlaying] = useState(false);
-  const times = graph.nodes.map((node) => ms(node.first_at));
-  const [begin, end] = [Math.min(...times), Math.max(...times)];
-  const until = begin + ((end - begin) * step) / STEPS;
+  const [size, setSize] = useState();
   useEffect(() => {
-    let gone = false;
-    drawn().then(({ default: cytoscape }) => {
-      if (gone) return;
-      drawing.current = draw(cytoscape, box.current, graph, (id) => setChosen(latest.current.get(id)));
-    });
-    const recolour = () => drawing.current?.style(styles());
-    addEventListener("everyword-theme", recolour);
-    return () => {
-      gone = true;
-      removeEventListener("everyword-theme", recolour);
-      drawing.current?.destroy();
-    };
+    const watch = new ResizeObserver(([one]) => setSize({ width: Math.max(560, Math.floor(one.contentRect.width)), height: 620 }));
+    watch.observe(box.current);
+    return () => watch.disconnect();
   }, []);
-  useEffect(() => {
-    if (drawing.current) grow(drawing.current, graph);
-  }, [graph]);
-  useEffect(() => {
-    drawing.current?.batch(() => drawing.current.nodes().forEach((node) => node.style("display", step === STEPS || node.data("first") <= until ? "element" : "none")));
-  }, [step]);
-  useEffect(() => {
-    if (!playing) return undefined;
-    const timer = setInterval(() => setStep((before) => (before >= STEPS ? (setPlaying(false), STEPS) : before + 1)), REPLAY_MS);
-    return () => clearInterval(timer);
-  }, [playing]);
-  const play = () => {
-    if (!playing && step >= STEPS) setStep(0);
-    setPlaying(!playing);
+  const joined = useMemo(() => new Set(graph.edges.flatMap((edge) => [edge.source, edge.target])), [graph]);
+  const connected = graph.nodes.filter((node) => joined.has(node.id));
+  const alone = graph.nodes.filter((node) => !joined.has(node.id));
+  const places = useMemo(() => (size ? arranged(connected, graph.edges, size) : new Map()), [graph, size?.width]);
+  const chosen = graph.nodes.find((node) => node.id === query.node);
+  const near = useMemo(() => new Map(chosen ? graph.edges.filter((edge) => edge.source === chosen.id || edge.target === chosen.id).map((edge) => [edge.source === chosen.id ? edge.target : edge.source, edge]) : []), [graph, chosen]);
+  const words = (query.q || "").toLowerCase();
+  const matches = (node) => words && node.label.toLowerCase().includes(words);
+  const state = (node) => (node === chosen ? "chosen" : near.has(node.id) ? "near" : matches(node) ? "match" : chosen || words ? "away" : "");
+  const choose = (node) => go({ node: node === chosen ? "" : node.id });
+  const close = () => {
+    go({ node: "" });
+    box.current?.querySelector(`[data-node="${chosen.id}"]`)?.focus();
   };
-  return html`<div class="stack">
-    <div class="graph"><div class="canvas" ref=${box} role="img" aria-label=${`${count(graph.nodes.length, "node")} and ${count(graph.edges.length, "edge")}`}></div>
-      ${chosen && html`<${Panel} node=${chosen} onClose=${() => setChosen(undefined)} />`}</div>
-    <div class="row"><button onClick=${play}>${playing ? "Pause" : "Replay"}</button>
-      <input class="grow" type="range" min="0" max=${STEPS} value=${step} aria-label="Show the graph as it was" onInput=${(event) => { setPlaying(false); setStep(Number(event.target.value)); }} />
-      <span class="small soft tabular">${day(new Date(until).toISOString())}</span></div>
-    <details><summary class="small soft">As a list</summary><ul>${graph.nodes.slice(0, 300).map((node) => html`<li><button class="link" onClick=${() => setChosen(node)}>${node.label}</button> <span class="quiet small">${node.kind}</span></li>`)}</ul></details>
+  const pressed = (event) => {
+    if (event.key === "Escape" && chosen) close();
+  };
+  const hits = graph.nodes.filter(matches).length;
+  return html`<div class="stack tight" onKeyDown=${pressed}>
+    <div class="row"><div class="grow"><${Search} label="Find in the graph" value=${query.q || ""} placeholder="Find a theme, a person or a goal" onChange=${(q) => go({ q }, true)} /></div>
+      <span class="small soft" role="status">${words ? count(hits, "match", "matches") : `${count(graph.nodes.length, "name")}, ${count(graph.edges.length, "relation")}`}</span></div>
+    <div class=${chosen ? "graph open" : "graph"}><div class="canvas" ref=${box} tabindex="0" role="region" aria-label="Graph">
+      ${size && html`<svg width=${size.width} height=${size.height} role="group" aria-label=${`${count(graph.nodes.length, "name")} and ${count(graph.edges.length, "relation")}`}>
+        ${graph.edges.map((edge) => {
+          const [a, b] = [places.get(edge.source), places.get(edge.target)];
+          const lit = chosen && (edge.source === chosen.id || edge.target === chosen.id);
+          return a && b && html`<line key=${`${edge.source} ${edge.target}`} class=${lit ? "lit" : chosen ? "away" : ""} x1=${a.x} y1=${a.y} x2=${b.x} y2=${b.y} />`;
+        })}
+        ${connected.map((node) => html`<${Node} key=${node.id} node=${node} at=${places.get(node.id)} state=${state(node)} onChoose=${() => choose(node)} />`)}</svg>`}
+      </div>${chosen && html`<${Panel} key=${chosen.id} node=${chosen} near=${near} nodes=${graph.nodes} onChoose=${(id) => go({ node: id })} onClose=${close} />`}</div>
+    ${alone.length > 0 && html`<div class="row"><span class="small soft">Not connected yet:</span>${alone.map((node) => html`<button key=${node.id} data-node=${node.id} class=${`chip ${state(node)}`} aria-pressed=${node === chosen} onClick=${() => choose(node)}>${short(node.label)}</button>`)}</div>`}
   </div>`;
 }
 
-function Panel({ node, onClose }) {
-  // Entities have no quotes of their own: look up events that mention the name.
-  const found = useAsked((signal) => (node.quotes.length ? Promise.resolve(node.quotes) : said(node.label, signal)), [node.id]);
-  const closing = (event) => event.key === "Escape" && onClose();
+function Node({ node, at, state, onChoose }) {
+  if (!at) return null;
+  const r = 6 + 7 * node.strength;
+  const words = short(node.label);
+  const pressed = (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    onChoose();
+  };
+  const shape = node.kind === "entity" ? html`<rect x=${-r} y=${-r} width=${2 * r} height=${2 * r} rx="3" />` : node.kind === "intent" ? html`<rect x=${-r * 0.8} y=${-r * 0.8} width=${1.6 * r} height=${1.6 * r} transform="rotate(45)" />` : html`<circle r=${r} />`;
+  return html`<g class=${`node ${node.kind} ${state}`} data-node=${node.id} transform=${`translate(${at.x} ${at.y})`} role="button" tabindex="0" aria-pressed=${state === "chosen"} aria-label=${`${node.label}, ${KINDS[node.kind]}`} onClick=${onChoose} onKeyDown=${pressed}>
+    <title>${node.label}</title>${shape}<text y=${r + 14} text-anchor="middle">${words}</text></g>`;
+}
+
+function Panel({ node, near, nodes, onChoose, onClose }) {
   const here = useRef();
-  useEffect(() => {
-    const before = document.activeElement;
-    addEventListener("keydown", closing);
-    return () => {
-      removeEventListener("keydown", closing);
-      before?.focus();
-    };
-  }, []);
-  useEffect(() => here.current.focus(), [node.id]); // the panel comes before the list in the document
-  return html`<aside class="panel stack" aria-label=${node.label} tabindex="-1" ref=${here}>
-    <div class="row"><h2 class="grow">${node.label}</h2><button class="plain" onClick=${onClose} aria-label="Close">✕</button></div>
-    <div class="meta"><span class="tag on">${node.kind}</span><span>${count(node.events, "event")}</span><span>since ${day(node.first_at)}</span></div>
-    ${node.description && html`<p class="soft">${node.description}</p>`}
+  const found = useAsked((signal) => (node.quotes?.length ? Promise.resolve(node.quotes.map((quote) => ({ quote }))) : said(node.label, signal)), [node.id]);
+  useEffect(() => here.current.focus({ preventScroll: true }), []);
+  const named = new Map(nodes.map((one) => [one.id, one]));
+  return html`<aside class="panel stack tight" ref=${here} tabindex="-1" aria-label=${node.label}>
+    <div class="row"><h2 class="grow" dir="auto">${node.label}</h2><button class="plain" onClick=${onClose}>Close</button></div>
+    <div class="meta"><span class="tag on">${KINDS[node.kind]}</span><span>${count(node.events, "message")}</span><span>since ${day(node.first_at)}</span></div>
+    ${node.description && html`<p class="soft small">${node.description}</p>`}
+    ${near.size > 0 && html`<div><h3 class="small">Relations</h3><ul class="plain-list">${[...near].map(([id, edge]) => html`<li key=${id} class="small"><span class="quiet">${WORDS[edge.kind] || edge.kind.replaceAll("_", " ")}</span> <button class="link" onClick=${() => onChoose(id)}>${named.get(id).label}</button></li>`)}</ul></div>`}
     ${found.error && html`<${Trouble} error=${found.error} />`}
-    ${found.value ? found.value.map((quote) => html`<p class="said" dir="auto">“${quote}”</p>`) : found.busy && html`<${Waiting} lines=${1} />`}
-    <a href=${`#/know?q=${encodeURIComponent(node.label)}`}>Ask about it</a>
+    ${found.value ? found.value.map(({ quote, event }) => html`<p class="said small" dir="auto">“${quote}” ${event && html`<a class="quiet" href=${placeOf(event)}>${day(event.at)}</a>`}</p>`) : found.busy && html`<${Waiting} lines=${1} />`}
+    <div class="row">${node.kind === "entity" && html`<a href=${linkTo.person(node.label)}>Open its page</a>`}<a href=${`#/know?q=${encodeURIComponent(node.label)}`}>Ask about it</a></div>
   </aside>`;
 }
 
 /** Find quotes that contain a name, or else any hits for it. */
 async function said(name, signal) {
   const { hits } = await read("glance", { query: name, k: LOOKED_AT }, signal);
-  const named = hits.filter(({ event }) => event.text.toLowerCase().includes(name.toLowerCase()));
-  return (named.length ? named : hits).slice(0, QUOTES).map(({ event, span }) => Array.from(event.text).slice(...(span || [])).slice(0, QUOTED).join(""));
+  const named = hits.filter(({ event }) => isNamed(event.text, name));
+  return (named.length ? named : hits).slice(0, QUOTES).map(({ event, span }) => ({ event, quote: Array.from(event.text).slice(...(span || [])).slice(0, QUOTED).join("") }));
 }
 
-function draw(cytoscape, container, graph, onChoose) {
-  const drawing = cytoscape({ container, elements: elements(graph), style: styles(), layout: { name: "null" }, minZoom: 0.1, maxZoom: 4 });
-  drawing.on("tap", "node", (event) => onChoose(event.target.id()));
-  arrange(drawing);
-  return drawing;
-}
+const kept = new Map(); // places of earlier drawings, as shares of width and height
 
-/** Lay out connected nodes by forces, stretched to the window; unconnected nodes go below, in rows. */
-function arrange(drawing) {
-  const joined = drawing.nodes().filter((node) => node.degree() > 0);
-  const alone = drawing.nodes().difference(joined);
-  const room = drawing.width() / Math.max(1, drawing.height());
-  const rows = (width) => Math.ceil(alone.length / Math.max(1, Math.floor(width / ALONE)));
-  if (joined.nonempty()) {
-    joined.union(joined.connectedEdges()).layout({ ...LAYOUT, randomize: true, fit: false }).run();
-    const box = extent(joined);
-    const tall = box.h + ALONE * 0.7 * rows(room * box.h) + (alone.nonempty() ? ALONE : 0);
-    const stretch = Math.max(0.6, Math.min(WIDEST, (room * tall) / Math.max(1, box.w)));
-    joined.positions((node) => ({ x: node.position("x") * stretch, y: node.position("y") }));
-  }
-  const box = joined.nonempty() ? extent(joined) : { x1: 0, y2: 0, w: 0 };
-  // As wide as the connected part or, if that is small, proportioned like the window.
-  const wide = Math.max(box.w, ALONE * Math.min(alone.length, Math.ceil(Math.sqrt(alone.length * room))));
-  const across = Math.max(1, Math.floor(wide / ALONE));
-  const begin = box.x1 - (wide - box.w) / 2;
-  alone.positions((node) => {
-    const number = alone.indexOf(node);
-    return { x: begin + ((number % across) + 0.5) * (wide / across), y: box.y2 + ALONE * (0.9 + 0.7 * Math.floor(number / across)) };
+/** Lay out nodes by forces: all repel each other, edges pull. It starts from places that follow from the ids, and nodes
+ *  that were drawn before stay, so that the same graph always looks the same. */
+function arranged(nodes, edges, { width, height }) {
+  const points = [...nodes].sort((a, b) => a.id.localeCompare(b.id)).map((node, number) => {
+    const before = kept.get(node.id);
+    const angle = number * 2.399963; // the golden angle spreads points evenly
+    const far = Math.sqrt((number + 0.5) / nodes.length) * 0.46;
+    return { id: node.id, wide: Math.max(36, short(node.label).length * LETTER + 8), fixed: Boolean(before), x: before ? before.x * width : width * (0.5 + far * Math.cos(angle)), y: before ? before.y * height : height * (0.5 + far * Math.sin(angle)) };
   });
-  show(drawing);
-}
-
-/** Zoom so that all nodes are visible, with room for labels. */
-function show(drawing) {
-  const [box, width, height] = [extent(drawing.nodes()), drawing.width(), drawing.height()];
-  const zoom = Math.max(drawing.minZoom(), Math.min(1.6, (width - 2 * RIM) / Math.max(1, box.w), (height - 2 * RIM) / Math.max(1, box.h)));
-  drawing.viewport({ zoom, pan: { x: width / 2 - zoom * (box.x1 + box.w / 2), y: height / 2 - zoom * (box.y2 - box.h / 2) } });
-}
-
-/** Bounding box of node positions. The library's own is slow: it measures each label and edge. */
-function extent(nodes) {
-  const [xs, ys] = [nodes.map((node) => node.position("x")), nodes.map((node) => node.position("y"))];
-  const [x1, y1, y2] = [Math.min(...xs), Math.min(...ys), Math.max(...ys)];
-  return { x1, y2, w: Math.max(...xs) - x1, h: y2 - y1 };
-}
-
-/** Add new nodes near their neighbours, without moving the others. */
-function grow(drawing, graph) {
-  const wanted = elements(graph);
-  const ids = new Set(wanted.map((one) => one.data.id));
-  drawing.batch(() => {
-    drawing.elements().filter((one) => !ids.has(one.id())).remove();
-    for (const one of wanted) {
-      const known = drawing.getElementById(one.data.id);
-      if (known.nonempty()) known.data(one.data);
+  const at = new Map(points.map((point) => [point.id, point]));
+  const ideal = Math.sqrt((width * height) / Math.max(1, points.length)) * 0.62;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const reach = ideal * (1 - round / ROUNDS) * 0.5;
+    for (const point of points) [point.dx, point.dy] = [(width / 2 - point.x) * 0.04, (height / 2 - point.y) * 0.08];
+    for (let i = 0; i < points.length; i += 1) for (let j = i + 1; j < points.length; j += 1) push(points[i], points[j], ideal);
+    for (const edge of edges) if (at.has(edge.source) && at.has(edge.target)) pull(at.get(edge.source), at.get(edge.target), ideal);
+    for (const point of points.filter((one) => !one.fixed)) {
+      const length = Math.hypot(point.dx, point.dy) || 1;
+      point.x += (point.dx / length) * Math.min(length, reach);
+      point.y += (point.dy / length) * Math.min(length, reach);
+      inside(point, width, height);
     }
-  });
-  const added = drawing.add(wanted.filter((one) => drawing.getElementById(one.data.id).empty()));
-  if (!added.nodes().length) return;
-  const before = drawing.nodes().difference(added);
-  before.lock();
-  drawing.layout({ ...LAYOUT, randomize: false, fit: before.empty() }).run();
-  before.unlock();
+  }
+  for (const point of points) inside(point, width, height);
+  apart(points, width, height);
+  for (const point of points) kept.set(point.id, { x: point.x / width, y: point.y / height });
+  return at;
 }
 
-function elements(graph) {
-  const known = new Set(graph.nodes.map((node) => node.id));
-  return [
-    ...graph.nodes.map((node) => ({ data: { id: node.id, label: Array.from(node.label).slice(0, 40).join(""), kind: node.kind, size: 14 + 30 * node.strength, fade: Math.max(FAINTEST, node.weight), said: Math.max(LEAST_SAID, node.weight), first: ms(node.first_at) } })),
-    ...graph.edges.filter((edge) => known.has(edge.source) && known.has(edge.target)).map((edge) => ({ data: { ...edge, id: `${edge.source} ${edge.kind} ${edge.target}`, width: 0.6 + 2.4 * edge.weight } })),
-  ];
+function push(one, other, ideal) {
+  const [x, y] = [(one.x - other.x) * STRETCH || 0.1, one.y - other.y || 0.1];
+  const force = (ideal * ideal) / (x * x + y * y) / 2;
+  one.dx += x * force;
+  one.dy += y * force;
+  other.dx -= x * force;
+  other.dy -= y * force;
 }
 
-/** Take colours from the page's CSS variables, so that themes are defined once. */
-function styles() {
-  const colours = getComputedStyle(document.documentElement);
-  const colour = (name) => colours.getPropertyValue(`--${name}`).trim();
-  return [
-    { selector: "node", style: { label: "data(label)", width: "data(size)", height: "data(size)", "background-opacity": "data(fade)", "text-opacity": "data(said)", "background-color": colour("accent"), color: colour("ink"), "text-background-color": colour("card"), "text-background-opacity": 0.6, "text-background-padding": 1, "font-size": innerWidth < NARROW ? LETTERS.narrow : LETTERS.wide, "font-family": "Inter, sans-serif", "text-valign": "bottom", "text-margin-y": 4, "text-max-width": 130, "text-wrap": "ellipsis", "min-zoomed-font-size": 5 } },
-    { selector: "node[kind = 'entity']", style: { shape: "round-rectangle", "background-color": colour("faint") } },
-    { selector: "node[kind = 'intent']", style: { shape: "diamond", "background-color": colour("ink") } },
-    { selector: "node:selected", style: { "border-width": 3, "border-color": colour("ink") } },
-    { selector: "edge", style: { width: "data(width)", "line-color": colour("faint"), "curve-style": "haystack", opacity: 0.28 } },
-    { selector: "edge[kind = 'causes'], edge[kind = 'part_of'], edge[kind = 'triggers']", style: { "curve-style": "bezier", "target-arrow-shape": "triangle", "target-arrow-color": colour("faint"), "line-color": colour("faint"), opacity: 0.5, "arrow-scale": 0.7 } },
-  ];
+function pull(one, other, ideal) {
+  const [x, y] = [one.x - other.x, one.y - other.y];
+  const force = Math.hypot(x * STRETCH, y) / ideal / 3;
+  one.dx -= x * force;
+  one.dy -= y * force;
+  other.dx += x * force;
+  other.dy += y * force;
 }
+
+/** Move nodes apart until no label lies on another. */
+function apart(points, width, height) {
+  for (let round = 0; round < 60; round += 1) {
+    let moved = false;
+    for (let i = 0; i < points.length; i += 1) {
+      for (let j = i + 1; j < points.length; j += 1) {
+        const [one, other] = [points[i], points[j]];
+        const [x, y] = [(one.wide + other.wide) / 2 - Math.abs(one.x - other.x), ROW - Math.abs(one.y - other.y)];
+        if (x <= 0 || y <= 0) continue;
+        moved = true;
+        const sideways = x < y;
+        const way = (sideways ? one.x - other.x : one.y - other.y) < 0 ? -1 : 1;
+        const by = ((sideways ? x : y) / 2) * way;
+        one[sideways ? "x" : "y"] += by;
+        other[sideways ? "x" : "y"] -= by;
+        inside(one, width, height);
+        inside(other, width, height);
+      }
+    }
+    if (!moved) return;
+  }
+}
+
+function inside(point, width, height) {
+  point.x = Math.min(width - point.wide / 2 - 8, Math.max(point.wide / 2 + 8, point.x));
+  point.y = Math.min(height - 40, Math.max(24, point.y));
+}
+
+const short = (label) => (Array.from(label).length > LONGEST ? `${Array.from(label).slice(0, LONGEST - 1).join("")}…` : label);

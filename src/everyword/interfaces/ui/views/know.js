@@ -3,7 +3,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "../vendor/preact-htm.js";
 import { read } from "../api.js";
-import { Choice, Empty, Head, Said, Trouble, Waiting, count, day, goTo, html, moment, tell, useAsked } from "../parts.js";
+import { Choice, Empty, Head, Said, Trouble, Waiting, count, day, goTo, html, moment, placeOf, tell, useAsked } from "../parts.js";
 import { Context, reasonsOf } from "../know/context.js";
 import { Lanes, lanesOf } from "../know/lanes.js";
 import { Scrubber, endOf, named, spanOf, unitOf, useFollowed, usePlayback } from "../know/time.js";
@@ -80,7 +80,7 @@ function Asking({ query, me, beats, activity, error }) {
       ${!activity && html`<div class="scrub" />`}${span?.steps > 0 && html`<${Scrubber} span=${span} at=${at} onChange=${scrub} playing=${play.playing} onPlay=${play.playing ? play.pause : play.start} />`}
     </div>
     ${error && html`<${Trouble} error=${error} />`}
-    ${activity && !activity.events ? html`<${Empty} title="This memory is empty">Add an event with <code>everyword add "I moved to Lisbon." --speaker Ana</code>, or import files with <code>everyword import</code>.</>`
+    ${activity && !activity.events ? html`<${Empty} title="This memory is empty"><a href="#/add">Tell it something or import files</a>, and ask about it here.</>`
       : asked.q ? html`<${Known} asked=${{ ...asked, at }} me=${me} span=${span} beats=${beats} round=${round} go=${go} onChanged=${changed} />`
         : activity && html`<${Begin} events=${activity.events} at=${at} onAsk=${setText} />`}`;
 }
@@ -90,8 +90,8 @@ function Begin({ events, at, onAsk }) {
   const until = at ? new Date(endOf(at)).toISOString() : undefined;
   const before = useAsked((signal) => (until ? read("activity", { until, parts: 1 }, signal) : Promise.resolve({ events })), [until, events]);
   const stats = useAsked((signal) => read("stats", {}, signal), [events]);
-  return html`<div class="stack below"><p class="soft">${before.value && (until ? `${count(before.value.events, "event")} until ${named(at)}, of ${events.toLocaleString()}.`
-    : stats.value && `${count(events, "event")} in ${count(stats.value.sessions, "session")} by ${count(stats.value.speakers, "speaker")}.`)}</p>
+  return html`<div class="stack below"><p class="soft">${before.value && (until ? `${count(before.value.events, "message")} until ${named(at)}, of ${events.toLocaleString()}.`
+    : stats.value && `${count(events, "message")} in ${count(stats.value.sessions, "conversation")} by ${count(stats.value.speakers, "speaker")}.`)}</p>
     <div class="row">${IDEAS.map((idea) => html`<button class="chip" onClick=${() => onAsk(idea)}>${idea}</button>`)}</div></div>`;
 }
 
@@ -195,7 +195,7 @@ function Quote({ text, event, editor, big }) {
   const who = event.record ? `edited by ${editor(event.speaker)}` : event.speaker;
   return html`<blockquote><p class=${big && text.length < BIG ? "said big" : "said"} dir="auto">“${text}”</p>
     <footer class="meta">${who && html`<b>${who}</b>`}<span class="tabular">${moment(event.at)}</span>
-      ${event.session && html`<a href=${`#/sessions/${encodeURIComponent(event.session)}`}>${event.session}</a>`}</footer></blockquote>`;
+      <a href=${placeOf(event)}>${event.session || "show it"}</a></footer></blockquote>`;
 }
 
 /** Other quotes near the question; closed where the answer is unsure, since they hardly answer it, and where facts
@@ -208,13 +208,13 @@ function Others({ answer, found }) {
   return html`<details class="others" key=${open} open=${open}><summary>${open ? "Other quotes near the question" : `${count(others.length, "quote")} near the question`}</summary>
     <ol class="list">${others.map((hit) => html`<li key=${hit.event.id}><article class="hit"><${Said} text=${hit.quote} />
       <div class="meta">${hit.event.speaker && html`<b>${hit.event.speaker}</b>`}<span class="tabular">${day(hit.event.at)}</span>
-        ${hit.event.session && html`<a href=${`#/sessions/${encodeURIComponent(hit.event.session)}`}>${hit.event.session}</a>`}
+        <a href=${placeOf(hit.event)}>${hit.event.session || "show it"}</a>
         ${hit.replaced_at && html`<span class="tag warn">no longer so since ${day(hit.replaced_at)}</span>`}<span>${reasonsOf(hit)}</span></div></article></li>`)}</ol></details>`;
 }
 
 function Against({ against, span, shown, onChange }) {
   const dated = endOf(against) !== undefined;
-  const session = shown?.session ? `the session before (${shown.words})` : "the session before";
+  const session = shown?.session ? `the conversation before (${shown.words})` : "the conversation before";
   const options = [["", session], [NOTHING, NOTHING], ["date", "a date"]];
   const halfway = span ? (span.begin + span.now) / 2 : Date.now(); // a date to begin with
   const choose = (chosen) => onChange(chosen === "date" ? unitOf(halfway, true) : chosen);

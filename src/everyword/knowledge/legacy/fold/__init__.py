@@ -1,1 +1,0 @@
-"""Session summaries and what is folded from many events; pure, over values of the core."""

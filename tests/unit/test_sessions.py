@@ -1,0 +1,111 @@
+"""Sessions say what they were about, and what was decided, done and left open in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from everyword import Memory, Session
+from everyword.types.events import SummaryPart
+
+START = datetime(2026, 3, 2, 10, tzinfo=UTC)
+KITCHEN = (
+    ("Ana", "Hi!"),
+    ("Tom", "Good morning, how are you?"),
+    ("Ana", "The kitchen renovation starts in May."),
+    ("Tom", "We decided to take oak cabinets for the kitchen."),
+    ("Ana", "I need to pay the gas bill by Friday."),
+    ("Tom", "Haha, sure! [photo: a cat on a chair]"),
+    ("Ana", "```python\nkitchen = Kitchen('I need to paint it')\n```"),
+)
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    with Memory.open(":memory:", embedder="none", background=False) as opened:
+        yield opened
+
+
+def say(memory: Memory, session: str, *lines: tuple[str, str], days: int = 0) -> list[str]:
+    return [
+        memory.add(text, speaker=who, session=session, at=START + timedelta(days=days, minutes=place)).id
+        for place, (who, text) in enumerate(lines)
+    ]
+
+
+def parts(session: Session) -> dict[str, str]:
+    return {theme.text.rstrip("."): theme.part for theme in session.summary}
+
+
+def test_a_summary_quotes_what_matters_and_says_what_each_quote_tells(memory: Memory) -> None:
+    say(memory, "s", *KITCHEN)
+    (session,) = memory.sessions()
+    assert parts(session) == {
+        "The kitchen renovation starts in May": SummaryPart.OPEN,
+        "We decided to take oak cabinets for the kitchen": SummaryPart.DECIDED,
+        "I need to pay the gas bill by Friday": SummaryPart.OPEN,
+    }
+    for theme in session.summary:
+        event = memory.get(theme.event_id)
+        assert (event.text[slice(*theme.span)], event.at, event.speaker) == (theme.text, theme.at, theme.speaker)
+
+
+def test_what_was_done_in_a_later_session_is_no_longer_open(memory: Memory) -> None:
+    say(memory, "s", *KITCHEN)
+    (called,) = say(memory, "t", ("Ana", "I paid the gas bill."), days=1)
+    later, first = memory.sessions()
+    assert parts(later) == {"I paid the gas bill": SummaryPart.DONE}
+    assert "I need to pay the gas bill by Friday" not in {
+        text for text, part in parts(first).items() if part is SummaryPart.OPEN
+    }
+    memory.forget(ids=[called])
+    assert parts(memory.sessions()[0])["I need to pay the gas bill by Friday"] is SummaryPart.OPEN
+
+
+def test_a_rebuild_gives_the_same_summaries(memory: Memory) -> None:
+    say(memory, "s", *KITCHEN)
+    say(memory, "t", ("Ana", "I paid the gas bill."), ("Tom", "Lena from Siemens sells the cabinets."), days=1)
+    before = memory.sessions()
+    memory.admin.rebuild()
+    assert memory.sessions() == before
+
+
+def test_keys_are_names_without_the_speakers(memory: Memory) -> None:
+    say(memory, "s", ("Ana", "Lena from Siemens sells the cabinets."), ("Tom", "Ana, call Lena tomorrow."))
+    (session,) = memory.sessions()
+    assert {"Lena", "Siemens"} <= set(session.keys) <= set(session.entities)
+    assert "Ana" not in session.keys
+
+
+def test_a_part_of_a_session_has_no_summary(memory: Memory) -> None:
+    memory.wing("a").add("The kitchen renovation starts in May.", speaker="Ana", session="s1")
+    assert memory.wing("a").sessions()[0].summary
+    memory.wing("b").add("The garden is full of roses.", speaker="Bo", session="s1")
+    assert memory.wing("a").sessions()[0].summary == ()
+
+
+def test_a_coding_session_tells_its_commits_and_the_last_result_of_its_tests(memory: Memory) -> None:
+    for place, (role, text) in enumerate(
+        (
+            ("user", "The parser drops the last line of a file without a newline. Please fix it."),
+            ("tool", "==== 1 failed, 41 passed in 2.31s ===="),
+            ("assistant", "The reader stops one line early."),
+            ("tool", "[main 1a2b3c4] Read the last line of a file\n 1 file changed, 3 insertions(+)"),
+            ("tool", "==== 42 passed in 2.29s ===="),
+            ("tool", "main.py: [x for x in y] passed"),
+        )
+    ):
+        memory.add(text, role=role, session="s", at=START + timedelta(minutes=place))
+    (session,) = memory.sessions()
+    texts = [theme.text for theme in session.summary]
+    assert "The parser drops the last line of a file without a newline." in texts
+    done = [theme.text for theme in session.summary if theme.part is SummaryPart.DONE]
+    assert done == ["Read the last line of a file", "42 passed in 2.29s"]
+
+
+def test_small_talk_and_what_programs_say_have_no_summary(memory: Memory) -> None:
+    say(memory, "s", ("Ana", "Hi!"), ("Tom", "How are you?"), ("Ana", "Great, thanks!"))
+    memory.add("The kitchen renovation starts in May.", role="tool", session="t")
+    assert [session.summary for session in memory.sessions()] == [(), ()]
