@@ -131,7 +131,7 @@ def build(only: str | None = None) -> argparse.ArgumentParser:
     parser.format_help = lambda: HELP
     _add_global_options(parser)
     parser.add_argument("--version", action="version", version=f"everyword {__version__}")
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
+    verbs = parser.add_subparsers(prog="everyword", dest="verb", metavar="VERB", title="verbs")
     for operation in OPERATIONS if only is None else [BY_NAME[only]] if only in BY_NAME else []:
         verb = verbs.add_parser(
             operation.name,

@@ -3,41 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from everyword.errors import LLMError
 from everyword.knowledge.llm.facts import Claimed, claimed, same_fact
-from everyword.knowledge.llm.prompting import EXTRACT, EXTRACTOR, GLEAN, prompt
+from everyword.knowledge.llm.prompting import EXTRACT, EXTRACTOR, GLEAN, LONGEST_MODEL, prompt
 from everyword.knowledge.llm.scene import Scene
 from everyword.knowledge.llm.statements import SCHEMA, Drafted, Noted, drafted
 from everyword.knowledge.llm.stored import LLMReading, same_words
 from everyword.models.llm.json_schema import read_json
-from everyword.models.protocol import DEFAULT_MAX_TOKENS, Reply, Schema
+from everyword.models.protocol import LLM
 
 ANSWER_TOKENS = 3_000  # of a pass: twenty statements of some 150 tokens each
-LONGEST_MODEL = 80  # characters of the model's name as its server gives it
 
 
-class Completing(Protocol):
-    """The half of an LLM that reading needs."""
-
-    @property
-    def name(self) -> str: ...
-
-    def complete(
-        self,
-        *,
-        system: str,
-        prompt: str,
-        schema: Schema | None = None,
-        max_tokens: int = DEFAULT_MAX_TOKENS,
-        temperature: float = 0.0,
-    ) -> Reply:
-        """Answer at once; with a schema, in JSON that meets it."""
-        ...
-
-
-def read_event(llm: Completing, scene: Scene) -> LLMReading:
+def read_event(llm: LLM, scene: Scene) -> LLMReading:
     """Let an LLM read an event twice. Raise an LLMError where the first pass gives nothing that can be used.
 
     A second pass whose answer can't be used leaves the first one's finds; one that may work later fails the whole.
@@ -62,7 +42,7 @@ class _Pass(NamedTuple):
     told: list[str]  # the facts in words, for the next pass
 
 
-def _pass(llm: Completing, name: str, scene: Scene, found: Sequence[str]) -> _Pass:
+def _pass(llm: LLM, name: str, scene: Scene, found: Sequence[str]) -> _Pass:
     reply = llm.complete(system=prompt(name), prompt=scene.prompt(found), schema=SCHEMA, max_tokens=ANSWER_TOKENS)
     # Checked again: the LLM may be an object of the caller's.
     answer: dict[str, list[dict[str, Any]]] = read_json(reply.text, SCHEMA)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from everyword.knowledge.llm.grounding import beyond
-from everyword.knowledge.llm.prompting import SUMMARISE, prompt
+from everyword.knowledge.llm.prompting import SUMMARISE, extractor_of, prompt
 from everyword.models.llm.json_schema import read_json
 from everyword.models.protocol import LLM, Schema, well_formed
 from everyword.text.rendering import LONGEST_NAME, json_text, one_line
@@ -19,7 +19,6 @@ LONGEST_SENTENCE = 400  # characters
 MOST_SHOWN = 24_000  # characters of a session in a prompt, some 6,000 tokens: of a longer one, turns at even distances
 LONGEST_TURN = 800  # characters of one turn: what is longer was pasted
 ANSWER_TOKENS = 1_500  # eight sentences with their citations
-LONGEST_MODEL = 80  # characters of the model's name as its server gives it
 
 _ITEM: dict[str, Schema] = {
     "text": {"type": "string"},
@@ -65,7 +64,7 @@ def write_summary(llm: LLM, session: Sequence[Event]) -> WrittenSummary:
             sentences.append(WrittenSentence(text=text, event_ids=tuple(event.id for event in cited)))
         else:
             refused.append(fault)
-    return WrittenSummary(f"llm/{SUMMARISE} {reply.model[:LONGEST_MODEL]}", tuple(sentences), tuple(refused))
+    return WrittenSummary(extractor_of(SUMMARISE, reply.model), tuple(sentences), tuple(refused))
 
 
 def shown_turns(session: Sequence[Event]) -> list[Event]:
