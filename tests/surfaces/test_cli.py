@@ -501,3 +501,9 @@ def test_what_a_terminal_would_obey_is_made_visible() -> None:
     assert escaped("\x1b[31m\r\x07\x00\x7f\x9b") == "\\x1b[31m\\r\\x07\\x00\\x7f\\x9b"
     assert escaped("\u202eabc\u2028") == "\\u202eabc\\u2028"
     assert escaped("\udc80 é 里 😀") == "\\udc80 é 里 😀"
+
+
+def test_a_wrong_argument_names_the_verb_whose_help_explains_it(run: Run) -> None:
+    done = run("concepts", "--limit", "abc")
+    assert done.code == 2
+    assert "'abc' is not a whole number. See everyword concepts --help." in done.err
