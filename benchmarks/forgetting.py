@@ -17,7 +17,7 @@ from everyword import Memory
 from everyword.ingest.redaction.redact import rules_of
 from everyword.ingest.validation import drafts_of
 from everyword.settings import Settings
-from everyword.storage.protocol import Draft, UnitVector
+from everyword.storage.rows import Draft, UnitVector
 from everyword.storage.sqlite import SqliteStore
 from everyword.types.events import Span
 from everyword.types.times import utc_now

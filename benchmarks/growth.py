@@ -18,7 +18,7 @@ from benchmarks.measure import console, resident_mb, table, times, times_of
 from everyword import Memory
 from everyword.jobs.deriver import catch_up
 from everyword.storage.nearest import EXACT_UP_TO
-from everyword.storage.protocol import VIEWS
+from everyword.storage.rows import VIEWS
 from everyword.text.terms import question_terms
 
 BATCH = 1000

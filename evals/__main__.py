@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evals.broad import QUESTIONS
 from evals.errors import EvalError
 from evals.packing import BUDGETS
 from evals.runner import LINES_ASKED
@@ -197,6 +198,14 @@ def _asking(asked: argparse.Namespace) -> int:
     return 0
 
 
+def _broad(asked: argparse.Namespace) -> int:
+    from evals.broad import as_table, measure, read_questions
+
+    found = measure(read_questions(asked.questions), asked.data, show=say if asked.show else None)
+    say(as_table(found))
+    return 0
+
+
 def _updates(asked: argparse.Namespace) -> int:
     from evals.updates import as_table, measure, read_stories
     from everyword import Memory
@@ -314,6 +323,11 @@ def _parser() -> argparse.ArgumentParser:
     asking.add_argument("--split", choices=["train", "choose", "held"], help="only the conversations kept for this")
     asking.add_argument("--limit", type=_positive, help="take this many conversations")
 
+    broad = commands.add_parser("broad", help="ask for an overview, and count the matters that contexts cover")
+    broad.set_defaults(do=_broad)
+    broad.add_argument("--data", type=Path, required=True, help="LoCoMo's conversations")
+    broad.add_argument("--questions", type=Path, default=QUESTIONS, help="broad questions (JSONL); default: our own")
+    broad.add_argument("--show", action="store_true", help="print each question with what was covered")
     updates = commands.add_parser("updates", help="tell stories in which something changes, and ask what holds now")
     updates.set_defaults(do=_updates)
     updates.add_argument("--data", type=Path, default=STORIES, help="stories, one a line (JSONL); default: our own")

@@ -19,7 +19,7 @@ from evals.graphs import event_of, sentence_vector
 from evals.terminal import Progress, silent
 from evals.values import Line, Task
 from everyword import Memory
-from everyword.storage.protocol import COUNTED
+from everyword.storage.rows import COUNTED
 
 PAIRS = 2_000  # of any two events of a talk, to tell how alike they are
 SHOWN = ("events", "concepts", "largest", "inside", "alike within", "alike at all")

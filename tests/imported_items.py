@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from everyword.ingest.importers import Item, Position
-from everyword.ingest.importers.detection import Recognised
+from everyword.ingest.importers import Recognised
+from everyword.ingest.importers.records import Item, Position
 
 
 def each_item(found: Recognised, after: Position | None = None) -> Iterator[tuple[str, Item]]:

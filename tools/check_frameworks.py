@@ -31,11 +31,12 @@ WITHOUT = ("-p", "no:langsmith_plugin", "-p", "no:cacheprovider", "-p", "no:anyi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Framework:
-    """A framework whose adapter is tested: its extra, its adapter's module, and what only its tests need."""
+    """A framework whose adapter is tested: its extra, its module, what only its tests need."""
 
     extra: str
     module: str
     needs: tuple[str, ...] = ()
+    folder: Path = ADAPTERS  # of the module
 
     @property
     def tests(self) -> Path:
@@ -61,7 +62,7 @@ FRAMEWORKS = (
     Framework(extra="agent-framework", module="agent_framework_providers"),
 )
 # The MCP server with version 1.x of the protocol's package; all other tests have 2.x.
-OLDER = (Framework(extra="mcp", module="reference_memory", needs=("mcp<2",)),)
+OLDER = (Framework(extra="mcp", module="reference_server", folder=ADAPTERS.parent / "mcp", needs=("mcp<2",)),)
 
 
 def main(names: list[str]) -> int:
@@ -98,7 +99,7 @@ def _types_fit(framework: Framework, python: Path) -> bool:
     """Run pyright with the packages of the environment; without the framework its types are unknown."""
     environment = python.parents[1]
     config = {
-        "include": [os.path.relpath(ADAPTERS / f"{framework.module}.py", environment)],
+        "include": [os.path.relpath(framework.folder / f"{framework.module}.py", environment)],
         "extraPaths": [str(ROOT / "src")],
         "venvPath": str(environment.parent),
         "venv": environment.name,

@@ -1,4 +1,4 @@
-"""Fit the weights of recall/confidence.py: how the signs of an answer add up to a probability.
+"""Fit the weights of retrieval/confidence.py: how the signs of an answer add up to a probability.
 
     python -m tools.fit_confidence --locomo FILE [--audit FILE] --longmemeval FILE [--embedder everyword-small]
 

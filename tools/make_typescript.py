@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from everyword.interfaces.http.openapi import document
-from everyword.interfaces.http.route_table import operation_routes
+from everyword.interfaces.http.routes import operation_routes
 
 PACKAGE = Path(__file__).parent.parent / "packages" / "typescript"
 GENERATOR = PACKAGE / "node_modules" / ".bin" / "openapi-typescript"

@@ -6,64 +6,71 @@ import asyncio
 import inspect
 import os
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial, wraps
 from itertools import islice
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from everyword.api.admin import Admin
-from everyword.api.arguments import Time
 from everyword.api.concepts import Concepts
 from everyword.api.graph import Graph
-from everyword.api.imports import LOOK_EVERY_S
 from everyword.api.intents import Intents
 from everyword.errors import EverywordError
 from everyword.memory import Memory
-from everyword.types.events import Event, Imported, Json
+from everyword.types.events import Imported
 
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
-_EVENTS_A_TURN = 100  # taken from the log in one visit to the thread
+_A_BATCH = 100  # events that are read in one visit to the thread
 
 
-class _Wraps(Protocol[T_co]):
+class _Awaited(Generic[T]):
     """What calls the methods of an object in threads."""
 
-    @property
-    def sync(self) -> T_co:
-        """Give the object."""
-        ...
+    def __init__(self, sync: T) -> None:
+        self.sync = sync
 
 
-def _in_thread(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[_Wraps[T], P], Awaitable[R]]:
+def _in_thread(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[_Awaited[T], P], Awaitable[R]]:
     @wraps(method)
-    async def call(self: _Wraps[T], *args: P.args, **kwargs: P.kwargs) -> R:
+    async def call(self: _Awaited[T], *args: P.args, **kwargs: P.kwargs) -> R:
         return await asyncio.to_thread(method, self.sync, *args, **kwargs)
 
     return call
 
 
-def _in_own_thread(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[_Wraps[T], P], Awaitable[R]]:
+def _in_own_thread(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[_Awaited[T], P], Awaitable[R]]:
     """Do what may last for good in a thread of its own: the loop has few, and all other calls need them."""
 
     @wraps(method)
-    async def call(self: _Wraps[T], *args: P.args, **kwargs: P.kwargs) -> R:
+    async def call(self: _Awaited[T], *args: P.args, **kwargs: P.kwargs) -> R:
         with _one_thread() as own:
             return await _loop().run_in_executor(own, partial(method, self.sync, *args, **kwargs))
 
     return call
 
 
-class AsyncGraph:
-    """`memory.graph`, awaited."""
+def _in_batches(
+    method: Callable[Concatenate[T, P], Iterator[R]],
+) -> Callable[Concatenate[_Awaited[T], P], AsyncIterator[R]]:
+    """Go through what a method finds, some at a time, each time in a thread."""
 
-    def __init__(self, graph: Graph) -> None:
-        self.sync = graph
+    @wraps(method)
+    async def each(self: _Awaited[T], *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[R]:
+        found = method(self.sync, *args, **kwargs)
+        while batch := await asyncio.to_thread(lambda: list(islice(found, _A_BATCH))):
+            for one in batch:
+                yield one
+
+    return each
+
+
+class AsyncGraph(_Awaited[Graph]):
+    """`memory.graph`, awaited."""
 
     entities = _in_thread(Graph.entities)
     entity = _in_thread(Graph.entity)
@@ -77,11 +84,8 @@ class AsyncGraph:
     edits = _in_thread(Graph.edits)
 
 
-class AsyncConcepts:
+class AsyncConcepts(_Awaited[Concepts]):
     """`memory.concepts`, awaited."""
-
-    def __init__(self, concepts: Concepts) -> None:
-        self.sync = concepts
 
     list = _in_thread(Concepts.list)
     get = _in_thread(Concepts.get)
@@ -92,22 +96,16 @@ class AsyncConcepts:
     palace = _in_thread(Concepts.palace)
 
 
-class AsyncIntents:
+class AsyncIntents(_Awaited[Intents]):
     """`memory.intents`, awaited."""
-
-    def __init__(self, intents: Intents) -> None:
-        self.sync = intents
 
     list = _in_thread(Intents.list)
     get = _in_thread(Intents.get)
     answer = _in_thread(Intents.answer)
 
 
-class AsyncAdmin:
+class AsyncAdmin(_Awaited[Admin]):
     """`memory.admin`, awaited."""
-
-    def __init__(self, admin: Admin) -> None:
-        self.sync = admin
 
     verify = _in_thread(Admin.verify)
     rebuild = _in_thread(Admin.rebuild)
@@ -139,28 +137,20 @@ class AsyncAdmin:
     redacted = _in_thread(Admin.redacted)
     forgotten = _in_thread(Admin.forgotten)
 
+    @wraps(Admin.follow)
     def follow(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        format: str | None = None,
-        redact: str | None = None,
-        tz: str = "UTC",
-        wait: bool = False,
-        every_s: float = LOOK_EVERY_S,
-        stop: threading.Event | None = None,
+        self, path: str | os.PathLike[str], *, stop: threading.Event | None = None, **options: Any
     ) -> AsyncIterator[Imported | EverywordError]:
         """Import a folder and whatever comes to it from then on; see `Admin.follow`."""
         left = stop or threading.Event()
-        found = self.sync.follow(path, format=format, redact=redact, tz=tz, wait=wait, every_s=every_s, stop=left)
-        return _each(found, left)
+        return _each(self.sync.follow(path, stop=left, **options), left)
 
 
-class AsyncMemory:
+class AsyncMemory(_Awaited[Memory]):
     """A `Memory` whose methods are awaited. `async with await AsyncMemory.open(...) as memory:`"""
 
     def __init__(self, memory: Memory) -> None:
-        self.sync = memory
+        super().__init__(memory)
         self.graph = AsyncGraph(memory.graph)
         self.concepts = AsyncConcepts(memory.concepts)
         self.intents = AsyncIntents(memory.intents)
@@ -180,6 +170,7 @@ class AsyncMemory:
     wake_up = _in_thread(Memory.wake_up)
     identity = _in_thread(Memory.identity)
     get = _in_thread(Memory.get)
+    events = _in_batches(Memory.events)
     sessions = _in_thread(Memory.sessions)
     statements = _in_thread(Memory.statements)
     statement = _in_thread(Memory.statement)
@@ -209,43 +200,6 @@ class AsyncMemory:
     def notices(self) -> list[str]:
         """List what works in a lesser way than asked for, and why."""
         return self.sync.notices
-
-    async def events(
-        self,
-        *,
-        wing: str | None = None,
-        session: str | None = None,
-        speaker: str | None = None,
-        since: Time | None = None,
-        until: Time | None = None,
-        as_of: Time | None = None,
-        role: str | Sequence[str] | None = None,
-        source: str | Sequence[str] | None = None,
-        meta: Mapping[str, Json] | None = None,
-        newest_first: bool = False,
-        limit: int | None = None,
-    ) -> AsyncIterator[Event]:
-        """Go through events in the order in which they happened; see `Memory.events`."""
-        found = self.sync.events(
-            wing=wing,
-            session=session,
-            speaker=speaker,
-            since=since,
-            until=until,
-            as_of=as_of,
-            role=role,
-            source=source,
-            meta=meta,
-            newest_first=newest_first,
-            limit=limit,
-        )
-
-        def some() -> list[Event]:
-            return list(islice(found, _EVENTS_A_TURN))
-
-        while batch := await asyncio.to_thread(some):
-            for event in batch:
-                yield event
 
     async def on(self, what: str, callback: Callable[[Any], Any]) -> Callable[[], None]:
         """Call a function with what is new; see `Memory.on`.

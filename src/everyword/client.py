@@ -13,7 +13,7 @@ from functools import wraps
 from pathlib import Path
 from threading import TIMEOUT_MAX
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, get_args, get_type_hints
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast, get_args, get_type_hints
 from urllib.parse import urlsplit
 
 from everyword import errors
@@ -38,8 +38,8 @@ from everyword.private_files import private_opener
 from everyword.settings import AUTO, beside
 from everyword.storage.open_files import opened
 from everyword.types.events import Event, Imported, Json
-from everyword.types.feed import Page
 from everyword.types.serialization import element_type, event_to_json, from_json
+from everyword.types.service import Page
 from everyword.types.statements import Statement
 from everyword.types.times import as_datetime
 
@@ -57,13 +57,11 @@ _ELSEWHERE = {"on": _STREAMED, "watch": _STREAMED, "pulse": _STREAMED}
 _OPERATIONS = {operation.method: operation for operation in (*OPERATIONS, *API_OPERATIONS)}
 
 
-class _Remote(Protocol):
+class _Remote:
     """A client or one of its parts."""
 
-    @property
-    def connection(self) -> Connection:
-        """Give the connection to the service."""
-        ...
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
 
 
 def _remote(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[_Remote, P], R]:
@@ -102,11 +100,8 @@ def _missing(self: object, name: str, here: type) -> AttributeError:
     return AttributeError(f"A memory that is served elsewhere has no {name}(): {where}.", name=name, obj=self)
 
 
-class RemoteGraph:
+class RemoteGraph(_Remote):
     """`memory.graph` of a service."""
-
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
 
     entities = _remote(Graph.entities)
     entity = _remote(Graph.entity)
@@ -120,11 +115,8 @@ class RemoteGraph:
     edits = _remote(Graph.edits)
 
 
-class RemoteConcepts:
+class RemoteConcepts(_Remote):
     """`memory.concepts` of a service."""
-
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
 
     list = _remote(Concepts.list)
     get = _remote(Concepts.get)
@@ -135,22 +127,16 @@ class RemoteConcepts:
     palace = _remote(Concepts.palace)
 
 
-class RemoteIntents:
+class RemoteIntents(_Remote):
     """`memory.intents` of a service."""
-
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
 
     list = _remote(Intents.list)
     get = _remote(Intents.get)
     answer = _remote(Intents.answer)
 
 
-class RemoteAdmin:
+class RemoteAdmin(_Remote):
     """`memory.admin` of a service. Keys and webhooks are made where the file is, not from afar."""
-
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
 
     def __getattr__(self, name: str) -> Any:
         """Explain what is not here; only asked for names that are missing."""
@@ -214,7 +200,7 @@ class RemoteAdmin:
         self.connection.fetched("/v1/backup", {}, path, _FILE)
 
 
-class Client:
+class Client(_Remote):
     """A memory behind `everyword serve`, with the methods and parts of `Memory`: the same arguments, values and errors.
 
     Keys and webhooks are made where the file is, not from afar; neither can hits be sent back (`context(hits=)`).
@@ -237,7 +223,7 @@ class Client:
         self._of(Connection(url, key=key, space=space, wing=wing, timeout_s=timeout_s), owner=True)
 
     def _of(self, connection: Connection, *, owner: bool) -> Client:
-        self.connection = connection
+        super().__init__(connection)
         self.graph = RemoteGraph(connection)
         self.concepts = RemoteConcepts(connection)
         self.intents = RemoteIntents(connection)

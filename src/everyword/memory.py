@@ -44,7 +44,9 @@ from everyword.models.tokenizers import TokenizerSpec
 from everyword.retrieval.config import HYBRID, SearchConfig
 from everyword.settings import AUTO, DEFAULT_PROFILE, Settings
 from everyword.storage.opening import open_store
-from everyword.storage.protocol import CONCEPTS, FACTS, STATEMENTS, Cursor, Reader, Seqs, Workplace
+from everyword.storage.postings import Seqs
+from everyword.storage.protocol import Reader, Workplace
+from everyword.storage.rows import CONCEPTS, FACTS, STATEMENTS, Cursor
 from everyword.types.events import (
     DEFAULT_SPACE,
     Answer,
@@ -61,10 +63,10 @@ from everyword.types.events import (
     Written,
     WrittenBatch,
 )
-from everyword.types.feed import NOW, Feed
 from everyword.types.graph import Fact
 from everyword.types.intents import Identity, WakeUp
 from everyword.types.records import Reason
+from everyword.types.service import NOW, Feed
 from everyword.types.statements import History, Statement, Status
 from everyword.types.times import Clock, as_datetime, from_micros, utc_now
 
@@ -74,7 +76,7 @@ if TYPE_CHECKING:
     from everyword.api.concepts import Concepts
     from everyword.api.graph import Graph
     from everyword.api.intents import Intents
-    from everyword.jobs.subscriptions import ChangeKind
+    from everyword.jobs.feed import ChangeKind
 
 Given = Event | Mapping[str, Json]
 
@@ -360,7 +362,7 @@ class Memory:
 
         which = self.scope.filter(**conditions)
         count = None if k is None or k == AUTO else checked_count("k", k, MOST_HITS)
-        hits = search_hits(self.scope, checked_question(query), count, which, self.scope.moment(now), further=True)
+        hits = search_hits(self.scope, checked_question(query), count, which, self.scope.moment(now))
         engine = self.scope.engine
         engine.accesses.note(self.scope.space, (hit.seq for hit in hits), engine.clock())
         return hits
@@ -704,7 +706,7 @@ class Memory:
         Gives a function that ends it. Never twice with the same one; of intents and concepts, with a few an hour at
         most. An error in the function is a notice: what was written is written.
         """
-        from everyword.jobs.subscriptions import subscribe
+        from everyword.jobs.feed import subscribe
 
         if not callable(callback):
             raise InvalidInput(f"{callback!r} can't be called.")
@@ -718,7 +720,7 @@ class Memory:
 
         kinds: which of event, concept, intent and job (default: all). every: seconds between two looks.
         """
-        from everyword.jobs.subscriptions import ChangeKind, watch_changes
+        from everyword.jobs.feed import ChangeKind, watch_changes
 
         if not isinstance(every, int | float) or isinstance(every, bool) or not 0 < every < float("inf"):
             raise InvalidInput(f"every is a number of seconds above 0, not {every!r}.")
@@ -795,7 +797,7 @@ def _both(seqs: Seqs | None, named: set[int]) -> Seqs:
 
 def _kind_of_change(what: str) -> ChangeKind:
     """Read what somebody wants to be told of."""
-    from everyword.jobs.subscriptions import ChangeKind
+    from everyword.jobs.feed import ChangeKind
 
     found = chosen(ChangeKind, "what", what)
     if found is None:

@@ -6,7 +6,8 @@ from datetime import timedelta
 
 from conformance.making import SPACE, START, draft, drafts, put, remove
 from conformance.statements import put_stated
-from everyword.storage.protocol import Access, Store
+from everyword.storage.protocol import Store
+from everyword.storage.rows import Access
 from everyword.types.statements import TO_DO, StatementKind, Status
 from everyword.types.times import to_micros
 

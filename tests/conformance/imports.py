@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from everyword.storage.protocol import FileRead, Store
+from everyword.storage.protocol import Store
+from everyword.storage.rows import FileRead
 
 FILE = FileRead(
     path="/home/ana/älles/talk.jsonl",

@@ -10,7 +10,8 @@ import pytest
 
 from conformance.making import NOW, SPACE, START, draft, drafts, found, put, remove
 from everyword.errors import Closed, StoreError
-from everyword.storage.protocol import Cursor, Outline, Store
+from everyword.storage.protocol import Store
+from everyword.storage.rows import Cursor, Outline
 from everyword.types.events import EVERYTHING, Event, Filter
 
 PAGE = 7

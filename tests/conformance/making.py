@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everyword.storage.postings import K1, B, terms_of
-from everyword.storage.protocol import Draft, Model, Reader, Store, UnitVector, Writer
+from everyword.storage.protocol import Reader, Store, Writer
+from everyword.storage.rows import Draft, Model, UnitVector
 from everyword.text.terms import searchable_terms, term_counts
-from everyword.types.events import Event, Span
-from everyword.types.ids import content_of, event_id, identity_of
+from everyword.types.events import Event, Span, content_of, event_id, identity_of
 from everyword.types.times import to_micros
 
 SPACE = "home"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from conformance.making import NOW, SPACE, draft, drafts, put, remove
-from conformance.statements import change, edge, put_stated
-from everyword.storage.protocol import EMBED, READ, Store
+from conformance.statements import change, put_stated
+from everyword.storage.protocol import Store
+from everyword.storage.rows import EMBED, READ
 
 HOUR = 3_600_000_000
 MANY = 1_000
@@ -188,25 +189,12 @@ class ReadingsConformance:
             writer.drop_refusals([seq])
             assert writer.change_counts() == {"add": 1}
 
-    def test_links_belong_to_the_later_of_two(self, store: Store) -> None:
-        (_, early), (_, late) = (put_stated(store, draft(text)) for text in ("early", "late"))
-        edges = [edge(late, early), edge(early, late, "causal")]
-        with store.writer(SPACE) as writer:
-            writer.put_edges(edges)
-            writer.drop_links([early.id])
-            assert len(writer.edges([early.id])) == 2
-            writer.drop_links([late.id])
-            assert writer.edges([early.id, late.id]) == []
-
-    def test_what_was_said_later_states_something_and_has_these_among_its_earlier_turns(self, store: Store) -> None:
-        made = drafts([f"turn {n}" for n in range(5)], session="s")
-        seqs = [put_stated(store, one)[0] for one in made[:4]]
-        seqs += put(store, made[4:])  # it states nothing
-        put_stated(store, draft("elsewhere", session="t"))
+    def test_what_was_said_after_some_turns_is_the_next_that_arrived_in_their_session(self, store: Store) -> None:
+        seqs = put(store, drafts([f"turn {n}" for n in range(5)], session="s"))
+        put(store, [draft("elsewhere", session="t")])
         with store.file_reader() as file:
             reader = file.reader(SPACE)
-            assert reader.said_later([seqs[0]], limit=2) == [seqs[1], seqs[2]]
-            assert reader.said_later([seqs[0]], limit=9) == seqs[1:4]
-            assert reader.said_later([seqs[3]], limit=9) == []
-            assert reader.said_later([seqs[0]], limit=9, silent=True) == seqs[1:]
-            assert file.reader("nowhere").said_later([seqs[0]], limit=9) == []
+            assert reader.said_after([seqs[0]]) == [seqs[1]]
+            assert reader.said_after([seqs[0], seqs[3]]) == [seqs[1], seqs[4]]
+            assert reader.said_after([seqs[4]]) == []
+            assert file.reader("nowhere").said_after([seqs[0]]) == []

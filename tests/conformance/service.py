@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from conformance.making import NOW, SPACE, START, add_model, drafts, put, remove
 from everyword.storage.protocol import Store
-from everyword.types.api_keys import ApiKey, Permission
 from everyword.types.events import Receipt
-from everyword.types.feed import Webhook
+from everyword.types.service import ApiKey, Permission, Webhook
 
 KEY = ApiKey(
     id="0a1b2c3d",

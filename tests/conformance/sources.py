@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from conformance.making import NOW, SPACE, draft, put
-from everyword.storage.protocol import Draft, Store
+from everyword.storage.protocol import Store
+from everyword.storage.rows import Draft
 from everyword.types.events import Filter
 
 ROLES = (None, "user", "assistant", "Tool", "system")

@@ -1,4 +1,4 @@
-"""Statements: versions, the journal, edges and tags, as a store keeps them."""
+"""Statements: versions, the journal and tags, as a store keeps them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from conformance.making import SPACE, START, draft, drafts, put, remove
-from everyword.storage.protocol import Draft, StatementFilter, StatementText, Store
-from everyword.types.events import Change, Edge, Event, Filter, Span
+from everyword.storage.protocol import Store
+from everyword.storage.rows import Draft, StatementFilter, StatementText
+from everyword.types.events import Change, Event, Filter, Span
 from everyword.types.statements import (
     Category,
     SaidDate,
@@ -68,11 +69,6 @@ def change(event: Event, action: str, *, statement: str | None = None, target: s
     return Change(
         at=START, action=action, reason=f"{action}ed", statement_id=statement, target_id=target, event_id=event.id
     )
-
-
-def edge(source: Statement, target: Statement, kind: str = "reference", weight: float = 0.5) -> Edge:
-    """Make a link."""
-    return Edge(source=source.id, target=target.id, kind=kind, weight=weight, at=START, reason="because")
 
 
 class StatementsConformance:
@@ -136,8 +132,6 @@ class StatementsConformance:
                 assert reader.reader(space).versions("st_nothing") == []
                 assert reader.reader(space).changes(["st_nothing"]) == []
                 assert reader.reader(space).changes([]) == []
-                assert reader.reader(space).edges(["st_nothing"]) == []
-                assert reader.reader(space).edges([]) == []
                 assert reader.reader(space).stating(["nobody"]) == []
                 assert reader.reader(space).stating([]) == []
                 assert reader.reader(space).abouts_of([99]) == set()
@@ -295,20 +289,6 @@ class StatementsConformance:
             assert reader.stating(["ana"]) == [one, still, moved]
             assert reader.abouts_of([still]) == {"ana"}
 
-    # Edges
-
-    def test_edges_are_found_from_both_ends_and_added_once(self, store: Store) -> None:
-        _, one = put_stated(store, draft("one"))
-        _, two = put_stated(store, draft("two"))
-        _, three = put_stated(store, draft("three"))
-        links = [edge(one, two), edge(two, three), edge(one, two, kind="causal", weight=1.0)]
-        with store.writer(SPACE) as writer:
-            writer.put_edges(links)
-            writer.put_edges([edge(one, two, weight=0.9)])
-        with store.reader(SPACE) as reader:
-            assert sorted(reader.edges([two.id]), key=repr) == sorted(links, key=repr)
-            assert reader.edges([three.id]) == [links[1]]
-
     # Tags
 
     def test_tags_are_counted_and_filter_events(self, store: Store) -> None:
@@ -337,7 +317,6 @@ class StatementsConformance:
         kept_seq, kept = put_stated(store, draft("stays"))
         gone_seq, gone = put_stated(store, draft("goes"), replaces=kept.id)
         with store.writer(SPACE) as writer:
-            writer.put_edges([edge(kept, gone), edge(gone, kept)])
             writer.put_tags({kept_seq: ("topic:a",), gone_seq: ("topic:a", "topic:b")})
             events = writer.fetch([kept_seq, gone_seq])
             writer.put_changes(
@@ -349,7 +328,6 @@ class StatementsConformance:
         assert remove(store, [gone_seq])["statements"] == 1
         assert listed(store) == [kept]
         with store.reader(SPACE) as reader:
-            assert reader.edges([kept.id, gone.id]) == []
             assert reader.tag_counts() == {"topic:a": 1}
             assert reader.change_counts() == {"add": 1}
             assert reader.versions(gone.id) == []
@@ -367,16 +345,13 @@ class StatementsConformance:
                     (bo_seq, change(events[bo_seq], "add", statement=bo.id)),
                 ],
             )
-            writer.put_edges([edge(ana, bo)])
             writer.put_tags({ana_seq: ("topic:a",)})
         with store.writer(SPACE) as writer:
             writer.drop_statements(["ana"])
-            writer.drop_loose_edges()
         assert listed(store) == [bo]
         with store.reader(SPACE) as reader:
             assert reader.changes([ana.id]) == []
             assert [entry.action for entry in reader.changes([bo.id])] == ["add"]
-            assert reader.edges([bo.id]) == []
             assert reader.tag_counts() == {"topic:a": 1}
         with store.writer(SPACE) as writer:
             writer.drop_statements(None)
@@ -393,7 +368,6 @@ class StatementsConformance:
         assert one.id == same.id
         _, only_yours = put_stated(store, draft("your words"), space="yours", replaces=same.id)
         with store.writer("yours") as writer:
-            writer.put_edges([edge(same, only_yours)])
             writer.put_tags({yours: ("topic:a",)})
             writer.put_changes([(yours, change(writer.fetch([yours])[yours], "add", statement=one.id))])
             writer.close_statement(one.id, status=Status.SUPERSEDED, valid_to=START, at=to_micros(START)[0])
@@ -403,7 +377,6 @@ class StatementsConformance:
             assert reader.statement(only_yours.id) is None
             assert reader.versions(one.id) == [one]
             assert reader.standing("ana", limit=5) == [one]
-            assert reader.edges([one.id]) == []
             assert reader.changes([one.id]) == []
             assert reader.tag_counts() == {}
             assert reader.statements_of([mine, yours]) == {mine: [one]}

@@ -20,7 +20,8 @@ from conformance.making import (
 )
 from everyword.storage import nearest as pooled_module
 from everyword.storage.postings import SEAL_AT
-from everyword.storage.protocol import EMBED, Model, Store, UnitVector
+from everyword.storage.protocol import Store
+from everyword.storage.rows import EMBED, Model, UnitVector
 from everyword.types.events import Span
 
 Vectors = dict[int, list[UnitVector]]

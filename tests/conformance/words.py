@@ -9,7 +9,8 @@ import pytest
 
 from conformance.making import NOW, SPACE, append, asked, draft, drafts, found, naive_bm25, put, remove
 from everyword.storage.postings import SEAL_AT, terms_of
-from everyword.storage.protocol import Rebuild, Store
+from everyword.storage.protocol import Store
+from everyword.storage.rows import Rebuild
 from everyword.text.terms import searchable_terms
 
 VOCABULARY = [f"w{n}x" for n in range(60)]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from conformance.making import NOW, SPACE, draft, drafts, put, remove
-from everyword.storage.protocol import PLAN, SUMMARISE, PlanRow, Reach, Store, WrittenRow
+from everyword.storage.protocol import Store
+from everyword.storage.rows import PLAN, SUMMARISE, PlanRow, Reach, WrittenRow
 
 HOUR = 3_600_000_000
 LONG = "s" * 1_000 + "é"  # as long as a session's name may be

@@ -15,7 +15,7 @@ import pytest
 
 from everyword import Memory
 from everyword.storage.forgotten import ID_BITS, Identity, hashed_path, tag_of
-from everyword.types.ids import content_hash, identity_of
+from everyword.types.events import content_hash, identity_of
 from everyword.types.times import to_micros
 
 AT = datetime(2026, 3, 1, 10, tzinfo=UTC)

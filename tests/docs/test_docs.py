@@ -58,7 +58,7 @@ def test_a_page_runs_against_a_service(
     assert len(blocks) >= least
     with Memory.open("memory.db", embedder="hashing") as memory, serving(memory) as address:
         key = memory.admin.create_key("docs", permission="write").secret
-        run_python(name, [block.replace(SERVICE, address.rstrip("/")).replace("rk_...", key) for block in blocks])
+        run_python(name, [block.replace(SERVICE, address.rstrip("/")).replace("ew_...", key) for block in blocks])
         assert memory.space(space).stats().events == 1
 
 

@@ -55,7 +55,7 @@ class TestToolset:
 
     def test_what_is_not_there_is_said_so(self, memory: Any) -> None:
         agent = Agent(calls("recall", question="Who?"), toolsets=[EverywordToolset(memory)])
-        assert agent.run_sync("Who?").output == "Nothing about this is in the memory."
+        assert agent.run_sync("Who?").output == "Not in this memory."
 
     def test_the_model_is_told_what_tools_do(self, memory: Any) -> None:
         model = TestModel(call_tools=[])

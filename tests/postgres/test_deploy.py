@@ -107,7 +107,7 @@ def test_the_commands_of_the_compose_file_serve_a_memory(postgres: Server, tmp_p
 
     asked = re.findall(r"docker compose run --rm everyword (keys create .*?)  ", (ROOT / "compose.yaml").read_text())[0]
     shown = subprocess.run(command(*shlex.split(asked)), env=environment, capture_output=True, text=True, check=True)
-    key = re.findall(r"rk_[\w-]+", shown.stdout)[0]
+    key = re.findall(r"ew_[\w-]+", shown.stdout)[0]
 
     port = free_port()
     local = [*(part.replace("0.0.0.0", "127.0.0.1") for part in serve), "--port", str(port)]

@@ -156,10 +156,10 @@ def test_a_newer_schema_is_not_touched(location: str, postgres: Server) -> None:
 
 
 def test_a_migration_that_fails_leaves_nothing(location: str, postgres: Server, monkeypatch) -> None:
-    from everyword.storage.postgres import schema as steps
+    from everyword.storage.postgres import connect as steps
 
-    good = steps.migrations()
-    monkeypatch.setattr(steps, "migrations", lambda: (*good[:1], (2, "CREATE TABLE one (a int); SELECT nonsense")))
+    good = steps.migrations("postgres")
+    monkeypatch.setattr(steps, "migrations", lambda _: (*good[:1], (2, "CREATE TABLE one (a int); SELECT nonsense")))
     name = location.rpartition("=")[2]
     assert isinstance(_error(location), StoreError)
     monkeypatch.undo()

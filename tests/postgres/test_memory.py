@@ -12,7 +12,7 @@ import pytest
 from clocks import Clock
 from conformance.making import append, drafts
 from everyword import Memory
-from everyword.storage.protocol import Access
+from everyword.storage.rows import Access
 from everyword.text import terms as words
 from everyword.types.events import Event
 

@@ -10,7 +10,7 @@ import pytest
 from conformance.making import DIMS, NOW, SPACE, add_model, direction, draft, naive_nearest, put, remove, unit_vectors
 from everyword.settings import Settings
 from everyword.storage.postgres import PostgresStore, reader_writer
-from everyword.storage.protocol import Model, UnitVector
+from everyword.storage.rows import Model, UnitVector
 from everyword.storage.sql import writer
 from postgres_server import Server
 

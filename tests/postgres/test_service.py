@@ -14,7 +14,7 @@ import pytest
 from tests.serve.service import JSON, serving
 
 from everyword import Memory
-from everyword.interfaces.http.route_table import operation_routes
+from everyword.interfaces.http.routes import operation_routes
 from everyword.interfaces.operations.parameters import TEXT
 
 TOLD = [

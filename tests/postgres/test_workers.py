@@ -10,7 +10,7 @@ import pytest
 
 from everyword import Memory
 from everyword.errors import InvalidInput
-from everyword.jobs import worker as working
+from everyword.jobs import upkeep as working
 from postgres_server import Server
 
 

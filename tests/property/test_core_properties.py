@@ -25,11 +25,9 @@ from everyword.storage.postings import (
     unpack_terms,
     without,
 )
-from everyword.text.skipping import searchable_spans
-from everyword.text.spans import MAX_WINDOWS, WINDOW_CHARS, sentences, windows
+from everyword.text.spans import MAX_WINDOWS, WINDOW_CHARS, searchable_spans, sentences, windows
 from everyword.text.terms import question_terms, term_counts
-from everyword.types.events import Event, Span
-from everyword.types.ids import content_of, event_id, fingerprint, identity_of, raw_event_id
+from everyword.types.events import Event, Span, content_of, event_id, fingerprint, identity_of, raw_event_id
 from everyword.types.times import as_datetime, from_micros, to_micros
 
 # Anything Python calls a string: NUL, lone surrogates, marks, every script.

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from effort import effort
 from everyword import Memory
-from everyword.storage.protocol import FactFilter
+from everyword.storage.rows import FactFilter
 from everyword.types.graph import name_key
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -25,7 +25,7 @@ from tests.surfaces.command import runner
 from effort import effort
 from everyword import Memory
 from everyword.interfaces.hooks.actions import HookActions
-from everyword.interfaces.hooks.settings import HookSettings
+from everyword.interfaces.hooks.state import HookSettings
 from everyword.models.llm import load_llm
 from everyword.text.rendering import (
     LONGEST_NAME,

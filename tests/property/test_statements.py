@@ -14,9 +14,8 @@ from effort import effort
 from everyword import Memory
 from everyword.ingest.write import write_draft
 from everyword.storage.postings import terms_of
-from everyword.storage.protocol import Draft
-from everyword.types.events import Change, Edge, Event
-from everyword.types.ids import content_of, identity_of
+from everyword.storage.rows import Draft
+from everyword.types.events import Change, Event, content_of, identity_of
 from everyword.types.statements import Statement, Status
 from everyword.types.times import to_micros
 
@@ -119,7 +118,6 @@ class _Told:
     statements: dict[str, Statement]
     journal: dict[str, list[Change]]
     chains: dict[str, list[str]]
-    edges: list[Edge]
     actions: dict[str, int]
     tags: dict[str, int]
 
@@ -132,7 +130,6 @@ def _told(memory: Memory) -> _Told:
             statements=statements,
             journal={id: reader.changes([id]) for id in ids},
             chains={id: [one.id for one in reader.versions(id)] for id in ids},
-            edges=reader.edges(ids),
             actions=reader.change_counts(),
             tags=reader.tag_counts(),
         )

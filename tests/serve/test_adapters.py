@@ -21,12 +21,12 @@ from everyword import Memory
 from everyword.client import Client
 from everyword.errors import InvalidFilter, InvalidInput, NotFound
 from everyword.interfaces.adapters import documents
+from everyword.interfaces.adapters.anthropic_memory import MemoryFiles
 from everyword.interfaces.adapters.langchain import EverywordRetriever
 from everyword.interfaces.adapters.langgraph_store import EverywordStore
 from everyword.interfaces.adapters.mem0 import AsyncMem0, Mem0
-from everyword.interfaces.adapters.memory_files import MemoryFiles
 from everyword.interfaces.adapters.openai_session import EverywordSession
-from everyword.interfaces.adapters.reference_memory import KnowledgeGraph
+from everyword.interfaces.mcp.reference_server import KnowledgeGraph
 from everyword.settings import Settings
 from everyword.types.events import Event
 

@@ -18,8 +18,7 @@ from anthropic.lib.tools._beta_builtin_memory_tool import BetaLocalFilesystemMem
 
 from everyword import Memory
 from everyword.errors import InvalidInput
-from everyword.interfaces.adapters.anthropic_memory import AsyncMemoryTool, MemoryTool
-from everyword.interfaces.adapters.memory_files import MemoryFiles
+from everyword.interfaces.adapters.anthropic_memory import AsyncMemoryTool, MemoryFiles, MemoryTool
 
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 

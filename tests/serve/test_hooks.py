@@ -20,7 +20,7 @@ from everyword import Memory
 from everyword.interfaces import hooks
 from everyword.interfaces.hooks import client, state
 from everyword.interfaces.hooks.actions import HookActions
-from everyword.interfaces.hooks.settings import HookSettings, save
+from everyword.interfaces.hooks.state import HookSettings, save
 from everyword.models.tokenizers import load_tokenizer
 
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

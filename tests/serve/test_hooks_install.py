@@ -20,7 +20,7 @@ from everyword.interfaces import hooks
 from everyword.interfaces.cli import main as cli
 from everyword.interfaces.hooks import install
 from everyword.interfaces.hooks.commands import _parser  # pyright: ignore[reportPrivateUsage]
-from everyword.interfaces.hooks.settings import AGENT_EVENTS, EVENTS, load
+from everyword.interfaces.hooks.state import AGENT_EVENTS, EVENTS, load
 from everyword.interfaces.mcp.__main__ import _parser as mcp_parser  # pyright: ignore[reportPrivateUsage]
 
 THEIRS: dict[str, Any] = {

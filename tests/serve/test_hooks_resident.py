@@ -21,8 +21,8 @@ import pytest
 from everyword import Memory, __version__
 from everyword.interfaces import hooks
 from everyword.interfaces.hooks import client, install, state
-from everyword.interfaces.hooks.settings import HookSettings, load, save
-from everyword.interfaces.hooks.timing import measure
+from everyword.interfaces.hooks.commands import measure
+from everyword.interfaces.hooks.state import HookSettings, load, save
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="needs UNIX sockets")
 COMMAND = client.COMMAND

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 from tests.serve.service import JSON, problem, serving
 
 from everyword import Memory
-from everyword.interfaces.http.route_table import operation_routes
+from everyword.interfaces.http.routes import operation_routes
 from everyword.interfaces.operations import OPERATIONS
 
 
@@ -328,7 +329,12 @@ def test_requests_are_traced_by_those_who_ask_for_it(tmp_path: Path) -> None:
     parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     with Memory.open(tmp_path / "m.db", embedder="hashing") as memory, serving(memory, tracing=True) as address:
         httpx.get(f"{address}/v1/sessions", headers={"traceparent": parent})
-    spans = {span.name: span for span in exported.get_finished_spans()}
+        # The span of a request ends a moment after its answer was sent.
+        deadline = time.monotonic() + 10
+        spans: dict[str, Any] = {}
+        while "GET /v1/sessions" not in spans and time.monotonic() < deadline:
+            spans = {span.name: span for span in exported.get_finished_spans()}
+            time.sleep(0.01)
     span = spans["GET /v1/sessions"]
     inner = spans["everyword.sessions"].parent  # the library's own
     assert inner is not None

@@ -19,11 +19,11 @@ from tests.serve.service import JSON, bearer, problem, serving
 from everyword import Memory
 from everyword.errors import InvalidInput, InvalidSetting, TooManyRequests
 from everyword.interfaces.http.access import RateLimiter
-from everyword.interfaces.http.route_table import operation_routes
+from everyword.interfaces.http.routes import operation_routes
 from everyword.interfaces.http.server import check_reach
 from everyword.interfaces.http.settings import ServiceSettings
 from everyword.interfaces.operations import API_OPERATIONS, OPERATIONS
-from everyword.types.api_keys import checked_spaces, presented
+from everyword.types.service import checked_spaces, presented
 
 SECRET = "flamingo"  # what only acme's events say
 MCP = {**JSON, "accept": "application/json, text/event-stream"}

@@ -21,7 +21,7 @@ import pytest
 from tests.serve.service import bearer, problem, serving
 
 from everyword import Memory
-from everyword.interfaces.http.thread_pools import Pool
+from everyword.interfaces.http.background import Pool
 from everyword.models.hashing import HashingEmbedder
 
 LARGE_TEXT = 70_000  # characters: about 11 s of embedding on two cores

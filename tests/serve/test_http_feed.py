@@ -23,9 +23,9 @@ from tests.serve.service import bearer, problem, serving
 from everyword import Client, Memory
 from everyword.errors import InvalidInput, NotFound
 from everyword.interfaces.http.app import build
+from everyword.interfaces.http.background import WebhookSender
 from everyword.interfaces.http.observability import Metrics
 from everyword.interfaces.http.settings import ServiceSettings
-from everyword.interfaces.http.worker import WebhookSender
 from everyword.types.concepts import Concept
 from everyword.types.intents import Intent
 

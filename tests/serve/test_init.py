@@ -14,7 +14,7 @@ from everyword import Memory
 from everyword.interfaces import hooks
 from everyword.interfaces.cli import main
 from everyword.interfaces.hooks import install, state
-from everyword.interfaces.hooks.settings import EVENTS
+from everyword.interfaces.hooks.state import EVENTS
 
 SAMPLES = Path(__file__).parent.parent / "data" / "imports"
 CLAUDE_STATE = '{\n  "numStartups": 7,\n  "mcpServers": {\n    "other": {"command": "x"}\n  }\n}\n'

@@ -26,7 +26,8 @@ from tests.serve.service import free_port, wait_for_port
 
 from everyword import Memory
 from everyword.errors import InvalidSetting
-from everyword.interfaces.mcp import run, wing_of_folder
+from everyword.interfaces.mcp import OpenMemory
+from everyword.interfaces.mcp.__main__ import run, wing_of_folder
 from everyword.interfaces.mcp.fast_handshake import (
     VERSIONS,
     early_reply,
@@ -34,7 +35,6 @@ from everyword.interfaces.mcp.fast_handshake import (
     handshake_reply,
     without_lone_surrogates,
 )
-from everyword.interfaces.mcp.open_memory import OpenMemory
 from everyword.interfaces.mcp.server import build
 from everyword.interfaces.mcp.tools import OFFERS, agent_tools
 from everyword.interfaces.operations import BY_NAME

@@ -14,8 +14,8 @@ from mcp import Client
 
 from everyword import Memory
 from everyword.errors import InvalidInput, NotFound
-from everyword.interfaces.adapters.reference_memory import KnowledgeGraph
-from everyword.interfaces.mcp.open_memory import OpenMemory
+from everyword.interfaces.mcp import OpenMemory
+from everyword.interfaces.mcp.reference_server import KnowledgeGraph
 from everyword.interfaces.mcp.server import build
 
 NINE = {

@@ -12,7 +12,7 @@ from tests.serve.service import bearer, problem, serving
 
 from everyword import Memory
 from everyword.client import Client as ServiceClient
-from everyword.interfaces.mcp.open_memory import OpenMemory
+from everyword.interfaces.mcp import OpenMemory
 from everyword.interfaces.mcp.server import build
 from everyword.interfaces.mcp.tools import agent_tools
 

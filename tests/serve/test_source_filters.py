@@ -15,7 +15,7 @@ from tests.serve.service import JSON, problem, serving
 
 from everyword import AsyncMemory, Client, Memory
 from everyword.interfaces.cli import main
-from everyword.interfaces.mcp.open_memory import OpenMemory
+from everyword.interfaces.mcp import OpenMemory
 from everyword.interfaces.mcp.server import build
 
 QUESTION = "Where does Ana live?"

@@ -16,7 +16,7 @@ from tests.serve.service import serving
 from everyword import Client, Memory
 from everyword.errors import InvalidSetting
 from everyword.interfaces.hooks.actions import HookActions
-from everyword.interfaces.hooks.settings import HookSettings
+from everyword.interfaces.hooks.state import HookSettings
 
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 MARK = "[redacted: github token]"

@@ -22,7 +22,7 @@ from everyword.jobs import deriver
 from everyword.jobs.deriver import catch_up, derive_batch, views_of
 from everyword.settings import Settings
 from everyword.storage import rows
-from everyword.storage.protocol import VIEWS
+from everyword.storage.rows import VIEWS
 
 pytestmark = pytest.mark.background
 
@@ -205,9 +205,9 @@ def test_without_waiting_words_are_found_at_once_and_vectors_follow(tmp_path: Pa
 def test_what_people_said_is_encoded_before_what_assistants_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from everyword.jobs import encoding
+    from everyword.jobs import deriver as encoding
 
-    monkeypatch.setattr(encoding, "_BATCH", 4)
+    monkeypatch.setattr(encoding, "_ENCODED_AT_ONCE", 4)
     with Memory.open(tmp_path / "m.db", embedder="hashing", background=False) as memory:
         turns = [{"text": f"turn {n}", "role": "assistant" if n % 2 else "user", "key": str(n)} for n in range(16)]
         memory.add_many(turns, wait=False)
@@ -232,7 +232,7 @@ from everyword import Memory
 memory = Memory.open(sys.argv[1], embedder="hashing", background=False)
 print("ready", flush=True)
 from everyword.jobs.deriver import derive_batch
-from everyword.storage.protocol import VIEWS
+from everyword.storage.rows import VIEWS
 engine = memory.scope.engine
 while derive_batch(engine, engine.store, "default", tuple(VIEWS), 1)[0]:
     pass

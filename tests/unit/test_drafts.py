@@ -53,7 +53,7 @@ def claim(text: str, kind: str, **given: object) -> FactDraft | None:
     drafts = drafts_of(event, found, "reader/1")
     mentions = mentions_in(found)
     mentions += named_values(event, drafts, mentions)
-    return next(iter(claims_of(event, "Mia", drafts, mentions, NameIndex())), None)
+    return next(iter(claims_of(event, drafts, mentions, NameIndex())), None)
 
 
 def test_a_reading_is_kept_as_spans_and_read_back() -> None:

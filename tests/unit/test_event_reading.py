@@ -12,10 +12,9 @@ from everyword import Memory
 from everyword.knowledge.reading import said_date, turn_of
 from everyword.models.reader import decoding
 from everyword.models.reader.rows import RowWriter, Side, sentences
-from everyword.models.tokenizers import open_tokenizer
+from everyword.models.tokenizers import Encoding, open_tokenizer
 from everyword.models.weights import EVERYWORD_SMALL, find_model
-from everyword.models.wordpiece import Encoding
-from everyword.text.skipping import prose
+from everyword.text.spans import prose
 from everyword.types.events import Event, Span
 from everyword.types.statements import SaidDate
 

@@ -12,8 +12,8 @@ import pytest
 from tests.imported_items import each_item, format_names
 
 from everyword import Memory
-from everyword.ingest.importers import Read, Skipped
-from everyword.ingest.importers.detection import recognise
+from everyword.ingest.importers import recognise
+from everyword.ingest.importers.records import Read, Skipped
 
 IMPORTS = Path(__file__).parent.parent / "data" / "imports"
 SESSION = "6f1d2c3b-0a9e-4d57-8c11-2b7f5e90aa01"

@@ -19,8 +19,9 @@ from tests.imported_items import each_item, format_names
 
 from everyword import Memory
 from everyword.errors import BadLocation, EverywordError, InvalidInput
-from everyword.ingest.importers import FORMATS, Read, Skipped, open_source
-from everyword.ingest.importers.detection import Recognised, recognise
+from everyword.ingest.importers import FORMATS, Recognised, recognise
+from everyword.ingest.importers.records import Read, Skipped
+from everyword.ingest.importers.sources import open_source
 
 IMPORTS = Path(__file__).parent.parent / "data" / "imports"
 

@@ -31,7 +31,7 @@ from everyword.models.llm import (
     read_json,
 )
 from everyword.models.llm.budget import estimate_tokens
-from everyword.models.llm.settings import LLMSettings
+from everyword.models.llm.client import LLMSettings
 from llm_server import (
     Asked,
     LLMServer,

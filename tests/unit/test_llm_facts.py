@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from everyword import Memory
-from everyword.knowledge.llm.prompting import GLEAN, prompt
+from everyword.knowledge.llm.grounding import GLEAN, prompt
 from everyword.models.llm import Reply
 from llm_memory import MONDAY, MovedClock, remembering
 from llm_server import Asked, LLMServer, Step, chat, serving

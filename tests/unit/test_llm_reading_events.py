@@ -14,8 +14,8 @@ import pytest
 from everyword.engine.llm_budget import FileLedger, Metered
 from everyword.errors import AllowanceSpent, LLMGarbage, LLMRefused, LLMUnavailable
 from everyword.knowledge.drafts import drafts_of
-from everyword.knowledge.llm.passes import read_event
-from everyword.knowledge.llm.prompting import EXTRACT, GLEAN, prompt
+from everyword.knowledge.llm.grounding import EXTRACT, GLEAN, prompt
+from everyword.knowledge.llm.reading import read_event
 from everyword.knowledge.llm.scene import LONGEST_READ, Scene, is_for_llm
 from everyword.knowledge.llm.statements import MOST_STATEMENTS, MOST_SURE, SCHEMA
 from everyword.knowledge.llm.stored import LLMReading, beside, from_body, to_body

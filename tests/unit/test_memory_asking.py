@@ -288,10 +288,21 @@ def test_with_the_bundled_model_a_question_beyond_the_memory_gets_no_answer() ->
         unknown = memory.ask("Which programming language does the compiler team prefer?")
     assert known.confidence is not None
     assert unknown.confidence is not None
-    assert known.confidence > 0.9
+    assert known.confidence > 0.8
     assert known.quotes == ("My sister is allergic to peanuts.",)
     assert unknown.confidence < ENOUGH
     assert not unknown.answered
+    assert unknown.nearest == ""  # no line has a word of the question
+
+
+def test_where_nothing_answers_the_nearest_line_is_named() -> None:
+    with Memory.open(":memory:", tokenizer="words") as memory:
+        memory.add_many({"speaker": "Ana", "session": "s", **event} for event in SAID)
+        asked = memory.ask("What is the name of Ana's sister?")
+    assert not asked.answered
+    assert asked.confidence is not None
+    assert asked.confidence < ENOUGH
+    assert asked.nearest == "“My sister is allergic to peanuts.” (Ana, 4 April 2026)"
 
 
 @pytest.mark.parametrize(

@@ -24,11 +24,11 @@ from everyword import Memory
 from everyword.engine.encoding import EverywordNotice
 from everyword.errors import InvalidSetting, LLMUnavailable
 from everyword.interfaces.cli import main
-from everyword.knowledge.llm.prompting import GLEAN, prompt
+from everyword.knowledge.llm.grounding import GLEAN, prompt
 from everyword.models.llm import Reply, RetryPolicy, load_llm
 from everyword.settings import Settings
 from everyword.storage.opening import open_store
-from everyword.storage.protocol import READ
+from everyword.storage.rows import READ
 from llm_server import (
     Asked,
     LLMServer,
@@ -750,7 +750,6 @@ def state(memory: Memory) -> dict[str, Any]:
         ids = [statement.id for statement in statements]
         return {
             "statements": sorted(map(repr, statements)),
-            "edges": sorted(map(repr, reader.edges(ids))),
             "journal": sorted(map(repr, reader.changes(ids))),
             "counts": reader.change_counts(),
         }

@@ -17,7 +17,7 @@ from everyword import Memory
 from everyword.errors import EverywordError, InvalidFilter, InvalidInput, NotFound
 from everyword.jobs import rebuild as rebuilding
 from everyword.knowledge import statements as derive
-from everyword.knowledge.quotes import check_all
+from everyword.knowledge.drafts import check_all
 from everyword.knowledge.reading import EventReading
 from everyword.types.events import Span
 from everyword.types.statements import History, Statement, StatementKind, Status
@@ -72,9 +72,8 @@ def everything(memory: Memory) -> tuple:
     with memory.scope.engine.store.reader(memory.scope.space) as reader:
         chains = {id: [one.id for one in reader.versions(id)] for id in ids}
         changes = {id: reader.changes([id]) for id in ids}
-        edges = reader.edges(ids)
         counts = reader.change_counts()
-    return statements, (chains, changes), edges, counts, memory.stats().tags
+    return statements, (chains, changes), counts, memory.stats().tags
 
 
 # A new statement meets what is known
@@ -585,7 +584,7 @@ def test_forgetting_all_leaves_nothing_derived(memory: Memory) -> None:
     assert memory.statements(status="any") == []
     report = memory.admin.verify()
     assert report.ok
-    assert {report.checked[name] for name in ("events", "statements", "edges", "changes", "tags")} == {0}
+    assert {report.checked[name] for name in ("events", "statements", "changes", "tags")} == {0}
 
 
 def test_a_dry_run_changes_no_statement(memory: Memory) -> None:
@@ -680,9 +679,8 @@ def expected() -> tuple:
         for event in _hundred():
             memory.add(**event)
         told = everything(memory)
-    statements, _, edges, counts, tags = told
+    statements, _, counts, tags = told
     assert {one.status for one in statements} == set(Status)
-    assert edges
     assert set(counts) >= {"add", "update", "retract", "none"}
     assert tags
     return told
@@ -930,9 +928,8 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple]:
         report = memory.admin.verify(deep=True)
         assert report.ok
         assert report.checked["statements"] == len(before[0])
-        assert report.checked["edges"] == len(before[2]) > 0
-        assert report.checked["changes"] == sum(before[3].values())
-        assert report.checked["tags"] == sum(before[4].values())
+        assert report.checked["changes"] == sum(before[2].values())
+        assert report.checked["tags"] == sum(before[3].values())
     return path, before
 
 
@@ -948,7 +945,6 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple]:
         (f"UPDATE statements SET kind = 'insight' WHERE number = {_SOME_BODY}", "not what was"),
         (f"UPDATE statements SET body = '[' WHERE number = {_SOME_BODY}", "can't be read"),
         (f"UPDATE statements SET body = '{{}}' WHERE number = {_SOME_BODY}", "can't be read"),
-        ("UPDATE statement_edges SET target = 'st_nothing' WHERE kind = 'causal'", "edges lead"),
         ("UPDATE journal SET seq = 999 WHERE number = 1", "journal"),
         ("UPDATE journal SET target = 'st_nothing' WHERE target IS NOT NULL", "journal"),
         ("UPDATE event_tags SET seq = seq + 900", "tags belong to no event"),

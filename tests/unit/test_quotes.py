@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from everyword.knowledge.drafts import drafts_of
-from everyword.knowledge.quotes import Checked, Fault, Rejected, check, check_all
+from everyword.knowledge.drafts import Checked, Fault, Rejected, check, check_all, drafts_of
 from everyword.knowledge.reading import read_event
 from everyword.models.reader.reader import Reader
 from everyword.types.events import Event, Span

@@ -20,7 +20,7 @@ from everyword.models.tokenizers import load_tokenizer
 from everyword.retrieval.context import pack
 from everyword.retrieval.dates_in_text import date_notes
 from everyword.retrieval.quotes import choose_quote
-from everyword.storage.protocol import Known
+from everyword.storage.rows import Known
 from everyword.text.terms import question_terms
 from everyword.types.events import Context, Event, Hit, Span
 

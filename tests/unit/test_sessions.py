@@ -109,3 +109,26 @@ def test_small_talk_and_what_programs_say_have_no_summary(memory: Memory) -> Non
     say(memory, "s", ("Ana", "Hi!"), ("Tom", "How are you?"), ("Ana", "Great, thanks!"))
     memory.add("The kitchen renovation starts in May.", role="tool", session="t")
     assert [session.summary for session in memory.sessions()] == [(), ()]
+
+
+def test_a_question_about_a_period_is_told_what_its_sessions_were_about(memory: Memory) -> None:
+    say(memory, "s", *KITCHEN)
+    say(memory, "t", ("Ana", "I started a pottery class with my sister."), days=60)
+    now = START + timedelta(days=70)
+    march = memory.context("What was going on in March?", 300, now=now).text
+    lately = memory.context("What has been going on lately?", 300, now=now).text
+    assert "The kitchen renovation starts in May." in march
+    assert "oak cabinets" in march
+    assert "pottery class" not in march
+    assert "pottery class" in lately
+    assert "kitchen" not in lately
+    hers = memory.context("What was going on with Ana in March?", 60, now=now).text
+    assert "renovation" in hers
+    assert "oak cabinets" not in hers  # Tom says it, and does not name her
+
+
+def test_a_period_outside_of_what_may_be_seen_tells_nothing(memory: Memory) -> None:
+    say(memory, "s", *KITCHEN)
+    now = START + timedelta(days=20)
+    seen = memory.context("What happened to Ana in March?", 300, now=now, until=START).text
+    assert "kitchen" not in seen

@@ -11,17 +11,17 @@ import apsw
 import numpy as np
 import pytest
 
-from everyword.storage.sqlite.queries import queries, query
-from everyword.storage.sqlite.schema import migrate
+from everyword.storage.sql.queries import queries_of
+from everyword.storage.sqlite.schema import migrate, query
 
-NAMES = [name for name in queries() if not name.startswith("where_")]
+NAMES = [name for name in queries_of("sqlite") if not name.startswith("where_")]
 # These go through all of a table on purpose: its rows are few, or all of them are meant.
 ALL_OF_IT = {
     *("space_names", "last_seq", "total_events", "models", "receipts", "bytes_by_part"),
     *("jobs", "delete_jobs_of", "delete_model_blocks", "delete_model_tail", "queue_events_without_vectors"),
 }
 OURS = (
-    "events|statements|journal|statement_edges|event_tags|vectors|postings|word_tail|pooled_tail|pooled_blocks|jobs"
+    "events|statements|journal|event_tags|vectors|postings|word_tail|pooled_tail|pooled_blocks|jobs"
     "|names|mentions|claims|facts|fact_claims|entity_edits|entity_pins|own|owner|target"
 )
 OURS += "|fold_nodes|fold_edges|fold_journal|fold_loose|fold_work|fold_apart|node|edge|event|work|other|first"

@@ -12,6 +12,7 @@ import pytest
 
 from everyword.errors import StoreError
 from everyword.settings import Settings
+from everyword.storage.sql import queries
 from everyword.storage.sqlite import SqliteStore, schema
 
 DUMP = Path(str(files("everyword.storage"))) / "schema.sqlite.sql"
@@ -60,16 +61,17 @@ def test_migrations_are_numbered_without_gaps() -> None:
     folder = Path(str(files("everyword.storage"))) / "migrations"
     names = sorted(path.name for path in folder.iterdir() if path.suffix == ".sql")
     assert all(re.fullmatch(r"\d{4}_[a-z0-9_]+\.(sqlite|postgres)\.sql", name) for name in names)
-    numbers = [number for number, _ in schema.migrations()]
+    numbers = [number for number, _ in schema.migrations("sqlite")]
     assert numbers == list(range(1, len(numbers) + 1))
-    assert schema.newest() == numbers[-1]
+    assert schema.newest_schema("sqlite") == numbers[-1]
 
 
 def test_a_migration_comes_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = _fresh(tmp_path)
     before = dumped(path)
-    broken = (schema.newest() + 1, "CREATE TABLE new_one (a); CREATE TABLE events (twice);")
-    monkeypatch.setattr(schema, "migrations", lambda: ((1, ""), broken))
+    broken = (schema.newest_schema("sqlite") + 1, "CREATE TABLE new_one (a); CREATE TABLE events (twice);")
+    for module in (schema, queries):
+        monkeypatch.setattr(module, "migrations", lambda _: ((1, ""), broken))
     with pytest.raises(StoreError, match="already exists"):
         SqliteStore(path, Settings())
     monkeypatch.undo()
@@ -78,12 +80,10 @@ def test_a_migration_comes_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
 
 
 def test_every_query_is_valid_and_used(tmp_path: Path) -> None:
-    from everyword.storage.sqlite.queries import queries
-
     folder = Path(str(files("everyword.storage")))
     source = "".join(path.read_text() for part in ("sql", "sqlite") for path in (folder / part).glob("*.py"))
     connection = apsw.Connection(str(_fresh(tmp_path)))
-    for name, sql in queries().items():
+    for name, sql in queries.queries_of("sqlite").items():
         used = f'"{name}"' in source or (name.startswith("where_") and "where_{" in source)
         assert used, f"{name} is not used"
         if name.startswith("where_") or sql.startswith("PRAGMA"):

@@ -12,7 +12,7 @@ import pytest
 from effort import effort
 from everyword import Memory
 from everyword.errors import StoreError
-from everyword.storage.sqlite import digests
+from everyword.storage.sqlite import schema as digests
 
 TRIES = effort(4, 50)
 IMMATERIAL: frozenset[str] = frozenset()  # tables that may change without anybody being told: none

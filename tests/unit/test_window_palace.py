@@ -12,7 +12,7 @@ from tests.fences import inside
 
 from everyword import AsyncMemory, Memory
 from everyword.errors import InvalidInput
-from everyword.knowledge.attention import SHARES, Node, window
+from everyword.knowledge.window import SHARES, Node, window
 from everyword.types.intents import Tier
 
 START = datetime(2026, 3, 2, 10, tzinfo=UTC)

@@ -13,9 +13,8 @@ from tokenizers import Tokenizer
 
 from effort import effort
 from everyword.errors import ModelDamaged
-from everyword.models.tokenizers import open_tokenizer
+from everyword.models.tokenizers import Encoding, WordPiece, open_tokenizer
 from everyword.models.weights import EVERYWORD_SMALL, find_model
-from everyword.models.wordpiece import Encoding, WordPiece
 
 PATH = find_model(EVERYWORD_SMALL, only=("tokenizer.json",)).paths["tokenizer.json"]
 ROOT = Path(__file__).parent.parent.parent

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Train three readers on one GPU, side by side; the best, or the mean of two, goes to $WORK/out.
+# Train three readers on one GPU, side by side; the best goes to $WORK/out.
 #   setsid bash training/reading/gpu.sh &      (inputs in training/build/slim; training/build/start: a reader to go on from)
 # LEARN: seconds of training.
 set -u
@@ -12,12 +12,10 @@ learn() {  # a name, then settings
   python3 -m training.reading.train --inputs $inputs --work "$work" --seconds 5000 $start --run "$@" 2>&1 |
     sed -u "s/^/[$1] /" >> "$work/log.txt" &
 }
-learn one seed=1 batch=128 rate=3e-4 looks=4 seconds=${LEARN:-900}
-learn two seed=2 batch=128 rate=4e-4 looks=4 seconds=${LEARN:-900}
-learn three seed=3 batch=192 rate=5e-4 looks=4 seconds=${LEARN:-900}
+learn one seed=1 batch=128 rate=4e-4 looks=6 seconds=${LEARN:-900}
+learn two seed=2 batch=128 rate=4e-4 looks=6 seconds=${LEARN:-900}
+learn three seed=3 batch=192 rate=5e-4 looks=6 seconds=${LEARN:-900}
 wait
-python3 -m training.reading.train --inputs $inputs --work "$work" --public 1 \
-  --mean both one two --mean all one two three >> "$work/log.txt" 2>&1
-python3 -m training.reading.export pack --work "$work" --to "$work/out" --runs one two three both all >> "$work/log.txt" 2>&1
+python3 -m training.reading.export pack --work "$work" --to "$work/out" --runs one two three >> "$work/log.txt" 2>&1
 cp "$work/log.txt" "$work/out"
 touch "$work/finished"

@@ -76,7 +76,11 @@ def main() -> None:
     arguments = parser.parse_args()
     about = json.loads((arguments.model / "reader.json").read_text())
     chosen = Chosen(
-        Thresholds(**about["thresholds"]), about["answer_least"], about["answer_rank"], about["temperatures"]
+        Thresholds(**about["thresholds"]),
+        about["answer_least"],
+        about["answer_rank"],
+        about["answer_odds"],
+        about["temperatures"],
     )
     writer = Writer(SMALL / "tokenizer.json")
     runner, recall = OnnxRunner(Reader.in_folder(arguments.model)), Recall()

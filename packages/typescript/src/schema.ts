@@ -1166,6 +1166,7 @@ export interface components {
             quotes: string[];
             confidence: number | null;
             written_by: string;
+            nearest: string;
             answered: boolean;
         };
         /** @description One entry of a statement's journal: what changed, because of which event, and why. */
@@ -1259,10 +1260,6 @@ export interface components {
             /** @enum {string} */
             type: "person" | "organisation" | "project" | "place" | "thing" | "topic";
             aliases: string[];
-            kin: {
-                of: string;
-                as: string;
-            }[];
             events: number;
             first_at: string | null;
             last_at: string | null;

@@ -144,7 +144,7 @@ test("a busy service is asked again, a slow one is given up", async () => {
 
 // The last test: from the first key on, every request needs one.
 test("a key opens its space alone", async () => {
-  const secret = /rk_[\w-]+/.exec(await service.run("keys", "create", "app", "--may", "write", "--space", "walled"))?.[0];
+  const secret = /ew_[\w-]+/.exec(await service.run("keys", "create", "app", "--may", "write", "--space", "walled"))?.[0];
   assert.ok(secret);
   await assert.rejects(memory.stats(), { status: 401 });
   const app = new Everyword({ url: service.url, key: secret });

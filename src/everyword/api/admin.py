@@ -14,44 +14,48 @@ from typing import Any, Literal, Unpack
 from urllib.parse import urlsplit
 
 from everyword.api.arguments import (
+    NO_LIMIT,
     Conditions,
     Time,
     checked_count,
+    checked_limit,
     checked_path,
     checked_question,
     chosen,
     spelled_out,
 )
 from everyword.api.facts import list_entities, list_facts
-from everyword.api.imports import LOOK_EVERY_S, follow_path
+from everyword.api.imports import LOOK_EVERY_S, follow_path, write_events
 from everyword.api.questions import MOST_HITS, search_by_words
 from everyword.api.scope import Scope, public, public_in_steps, public_resumable
 from everyword.api.statements import statement_filter
 from everyword.engine.engine import Progress, silent
 from everyword.engine.retry import again
 from everyword.errors import EverywordError, InvalidInput, NotFound
-from everyword.ingest.jsonl import write_events
-from everyword.jobs.feed import KINDS, FeedScope, feed, waiting
-from everyword.jobs.webhook_outbox import SECRET_PREFIX, FeedToJson, Send, deliver
+from everyword.jobs.feed import KINDS, SECRET_PREFIX, FeedScope, FeedToJson, Send, deliver, feed, waiting
 from everyword.knowledge.sessions import with_summaries
 from everyword.settings import AUTO
-from everyword.storage.protocol import FACTS, STATEMENTS, Cursor, Extent
+from everyword.storage.rows import FACTS, STATEMENTS, Cursor, Extent
 from everyword.text.rendering import fenced, visible
-from everyword.types.api_keys import (
+from everyword.types.events import Activity, Event, Filter, Hits, Imported, Json, Receipt, Report, Session
+from everyword.types.graph import Entity, Fact
+from everyword.types.records import Record, RecordKind, record_of
+from everyword.types.service import (
     EVERY_SPACE,
+    NOW,
     ApiKey,
     NewKey,
+    NewWebhook,
+    Page,
     Permission,
     Presented,
+    Waiting,
+    Webhook,
     checked_label,
     checked_permission,
     checked_spaces,
     new_secret,
 )
-from everyword.types.events import Activity, Event, Filter, Hits, Imported, Json, Receipt, Report, Session
-from everyword.types.feed import NOW, NewWebhook, Page, Waiting, Webhook
-from everyword.types.graph import Entity, Fact
-from everyword.types.records import Record, RecordKind, record_of
 from everyword.types.statements import Statement, Status
 from everyword.types.times import as_datetime, from_micros, to_micros
 
@@ -178,7 +182,7 @@ class Admin:
 
         kind: "identity", "correction", "retraction", "feedback" or "undo_change".
         """
-        most = 1 << 62 if limit is None else checked_count("limit", limit, 1 << 62)
+        most = checked_limit(limit)
         wanted = chosen(RecordKind, "kind", kind)
         kinds = [one.value for one in RecordKind] if wanted is None else [wanted.value]
         with self.scope.reader() as reader:
@@ -188,18 +192,18 @@ class Admin:
     @public
     def receipts(self, *, limit: int = 100) -> list[Receipt]:
         """List what was forgotten, the latest first: when, and how many rows of each kind. Never what was said."""
-        most = checked_count("limit", limit, 1 << 62)
+        most = checked_count("limit", limit, NO_LIMIT)
         if self.scope.wing is not None:  # a receipt does not say to which wings its events belonged
             return []
         with self.scope.reader() as reader:
-            found = reader.receipts_after(0, limit=1 << 62)
+            found = reader.receipts_after(0, limit=NO_LIMIT)
         return [receipt for _, receipt in reversed(found)][:most]
 
     @public
     def jobs(self, *, limit: int = 100) -> list[Waiting]:
         """List the work of this space that waits: vectors that a model owes, readings of an LLM ..., oldest first."""
         with self.scope.reader(STATEMENTS) as reader:
-            rows = reader.jobs_of(limit=checked_count("limit", limit, 1 << 62))
+            rows = reader.jobs_of(limit=checked_count("limit", limit, NO_LIMIT))
             events = reader.fetch([row.seq for row in rows])
         return [
             waiting(row, events.get(row.seq))
@@ -232,7 +236,7 @@ class Admin:
 
         Until `stop` is set, or `once`: until none is left. on_done: gets a space and how much was done for it.
         """
-        from everyword.jobs.worker import work
+        from everyword.jobs.upkeep import work
 
         on_done = on_done or (lambda _space, _done: None)
         return work(self.scope.engine, stop=stop or threading.Event(), once=once, on_done=on_done)
@@ -498,12 +502,12 @@ class Admin:
         For programs that read their files again. An event is recognised by its session, speaker and time; of new
         events that have all three of a forgotten one, one in 64 is taken for it.
         """
-        from everyword.ingest.importing import Forgotten
+        from everyword.ingest.importing import were_forgotten
 
         given = list(events)
         if not all(isinstance(event, Mapping) for event in given):
             raise InvalidInput("events must be a list of mappings, as add_many takes them.")
-        return Forgotten(self.scope.engine, self.scope.space).among(given)
+        return were_forgotten(self.scope.engine, self.scope.space, given)
 
     def _arrived(self) -> Iterator[Event]:
         """Go through events in the order of arrival, in which what they state was derived."""

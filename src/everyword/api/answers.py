@@ -12,6 +12,7 @@ from everyword.api.scope import Scope
 from everyword.engine.retry import again
 from everyword.errors import ModelError
 from everyword.knowledge.reading import speaker_name, turn_of
+from everyword.knowledge.sessions import told_in
 from everyword.knowledge.statements import event_before
 from everyword.models.reader.decoding import FoundAnswer
 from everyword.models.reader.reader import Reader
@@ -28,12 +29,23 @@ from everyword.retrieval.answer import (
     newest_answer_first,
     parse_time_comparison,
     read_answers,
+    refused,
     without_what_is_over,
 )
-from everyword.retrieval.context import absent, corrections, instruction, is_absent, pack, preceding_turns, what_holds
+from everyword.retrieval.context import (
+    absent,
+    corrections,
+    instruction,
+    interleaved,
+    is_absent,
+    pack,
+    periods,
+    preceding_turns,
+    what_holds,
+)
 from everyword.retrieval.query_analysis import Analysis, Shape, analyse
 from everyword.retrieval.superseded import asks_past
-from everyword.storage.protocol import STATEMENTS
+from everyword.storage.rows import STATEMENTS
 from everyword.types.events import Answer, Citation, Context, Filter, Hit, Hits, Span
 from everyword.types.statements import Statement
 
@@ -58,22 +70,27 @@ def answer_from_memory(
     hits = found(question, most)
     model = scope.engine.reader
     read: list[ReadAnswer] = []
+    by_reader = llm is None and model is not None
+    # The day of a deed may stand in no text: it is the day when it was told.
+    told = asked.shape is Shape.DATE and bool(hits) and has_all_words(question, hits[0])
     if llm is None and model is not None and hits:
         read = again(scope.engine, lambda: _read(scope, model, question, hits))
+        chance = model.answer_chance(max(one.score for one in read)) if read else 0.0
         past = asks_past(question, asked)
         if not past and which.as_of is None:  # statements are stored in their present state
             stated = again(scope.engine, lambda: _stated(scope, hits[:READ_HITS]))
             read = without_what_is_over(read, stated, model.answer_least, which.until or now)
         read = newest_answer_first(question, read, model.answer_least, None if past else _replacing(model))
-    by_reader = llm is None and model is not None
-    # The day of a deed may stand in no text: it is the day when it was told.
-    told = asked.shape is Shape.DATE and bool(hits) and has_all_words(question, hits[0])
+        if read or not told:
+            hits = Hits(hits, confidence=chance, pending=hits.pending)
     if not read and ((by_reader and not told) or abstain(hits)):
-        return Answer(question=question, confidence=hits.confidence)
+        return refused(question, asked, hits)
     if llm is not None:
         context = again(scope.engine, lambda: pack_hits(scope, question, hits, budget, which, now, style="reasoning"))
         try:
             answer = answer_with_llm(llm, question, context, hits.confidence, on_text)
+            if not answer.answered:
+                return refused(question, asked, hits, by=llm.name)
             return replace(answer, quotes=again(scope.engine, lambda: _quotes(scope, answer.citations)))
         except ModelError as error:
             scope.engine.models.say(f"Answered by quoting: {error}")
@@ -81,7 +98,7 @@ def answer_from_memory(
     # Among many events confidence tells better whether there is an answer; here there are few, or no model told it.
     few = len(hits) < most or hits.confidence is None
     if few and not read and not is_grounded(question, asked, hits, stated):
-        return Answer(question=question, confidence=hits.confidence)
+        return refused(question, asked, hits)
     return answer_with_quotes(question, asked, hits, stated, read)
 
 
@@ -151,13 +168,20 @@ def pack_hits(
     """Write the first `most` hits as cited lines within a token budget."""
     asked = analyse(question, now)
     confidence = hits.confidence if isinstance(hits, Hits) else None
-    if isinstance(hits, Hits) and is_absent(question, asked, hits):
+    times = periods(asked, which)
+    nothing_fits = isinstance(hits, Hits) and is_absent(question, asked, hits)
+    if nothing_fits and not times:
         return absent(budget, scope.engine.tokenizer)
     hits = hits[:most]
     with scope.reader(STATEMENTS, seconds=DERIVE_S) as reader:
         # Hits may be older than a forget, or another space's.
         there = reader.fetch([hit.seq for hit in hits])
         hits = [hit for hit in hits if hit.seq in there and there[hit.seq].id == hit.event.id]
+        if times:
+            told = told_in(reader, times, asked.names)
+            if nothing_fits and not told:
+                return absent(budget, scope.engine.tokenizer)
+            hits = interleaved(hits, told)
         key = scope.engine.fence_key.of(reader.file)
         allowed = reader.matching(which)
         preceding = preceding_turns(reader, hits, allowed)

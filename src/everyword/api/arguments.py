@@ -16,8 +16,7 @@ from everyword.errors import BadLocation, InvalidEvent, InvalidFilter, InvalidIn
 from everyword.ingest.validation import checked_meta, checked_name
 from everyword.retrieval.config import RECIPES, SearchConfig
 from everyword.settings import Settings
-from everyword.types.events import Filter, Json
-from everyword.types.ids import raw_event_id
+from everyword.types.events import Filter, Json, raw_event_id
 from everyword.types.times import Clock, as_datetime
 from everyword.types.trust import Source
 
@@ -123,6 +122,14 @@ def checked_count(name: str, value: object, most: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
         raise InvalidInput(f"{name} must be a whole number from 1 to {most:,}, not {value!r}.")
     return value
+
+
+NO_LIMIT = 1 << 62  # more than any store holds
+
+
+def checked_limit(limit: object) -> int:
+    """Check how many are asked for; None: all."""
+    return NO_LIMIT if limit is None else checked_count("limit", limit, NO_LIMIT)
 
 
 def chosen(choices: type[Choice], name: str, given: str | None, *, also: str | None = None) -> Choice | None:

@@ -6,14 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from everyword.api.arguments import Time, checked_count
+from everyword.api.arguments import NO_LIMIT, Time, checked_count, checked_limit
 from everyword.api.intents import intents_of_the_minute
 from everyword.api.scope import Scope, public, public_in_steps
 from everyword.engine.retry import again
 from everyword.errors import NotFound, OutOfDate
 from everyword.jobs.deriver import catch_up
-from everyword.knowledge.concept_visibility import reworded
-from everyword.storage.protocol import CONCEPTS, STATEMENTS, Member, Reader
+from everyword.knowledge.concept_labels import reworded
+from everyword.storage.protocol import Reader
+from everyword.storage.rows import CONCEPTS, STATEMENTS, Member
 from everyword.text.terms import whole_until
 from everyword.types.concepts import Concept, ConceptEdge, ConceptView, Folded, Ground, JournalEntry
 from everyword.types.intents import Palace, Window
@@ -22,7 +23,6 @@ from everyword.types.times import as_datetime, from_micros
 
 _PAGE = 2_000  # concepts read at a time
 _QUOTED = 240  # characters of an event beside a concept; `get` has the rest
-_MOST = 1 << 62
 _MOST_SHOWN = 1_000  # rooms of a wing, drawers of a room
 
 # Inside the class `list` is a method.
@@ -82,7 +82,7 @@ class Concepts:
 
         about: the id of a concept or an event, for all of its story.
         """
-        most = checked_count("limit", limit, _MOST)
+        most = checked_count("limit", limit, NO_LIMIT)
         with self.scope.reader(CONCEPTS) as reader:
             entries = [entry for _, entry in reader.fold_journal(node=about, limit=most)]
             return self._of_wing(reader, entries)
@@ -94,7 +94,7 @@ class Concepts:
         The entry of taking back can be taken back in turn. by: who takes it back (default: "user").
         """
         entry = again(self.scope.engine, lambda: self._entry(id))
-        from everyword.ingest.edit_records import write_record
+        from everyword.ingest.write import write_record
         from everyword.knowledge.concepts import undo_payload
 
         # In the log, so that a rebuild comes to the same graph.
@@ -217,7 +217,7 @@ class Concepts:
         """Leave out what rests on other wings' events."""
         if self.scope.wing is None:
             return entries
-        from everyword.types.ids import raw_event_id
+        from everyword.types.events import raw_event_id
 
         raw = {id: raw_id for one in entries for id in one.events if (raw_id := raw_event_id(id)) is not None}
         found = reader.find(list(raw.values()))
@@ -227,11 +227,11 @@ class Concepts:
 
 def list_concepts(scope: Scope, *, about: str | None, as_of: Time | None, limit: int | None) -> list[Concept]:
     """List concepts, the strongest and freshest first."""
-    most = _MOST if limit is None else checked_count("limit", limit, _MOST)
+    most = checked_limit(limit)
     then = None if as_of is None else as_datetime(as_of, "as_of")
     if then is None and scope.wing is None:
         with scope.reader(CONCEPTS) as reader:
-            listed = reader.strongest_concepts(limit=most if about is None else _MOST)
+            listed = reader.strongest_concepts(limit=most if about is None else NO_LIMIT)
             named = [one for one in listed if about is None or _speaks_of(one, about)]
             return _with_wings(scope, reader, named[:most])
     found = [one for one in _concept_pages(scope, then) if about is None or _speaks_of(one, about)]

@@ -6,17 +6,17 @@ import math
 from dataclasses import replace
 from datetime import datetime
 
-from everyword.api.arguments import Time, checked_count
+from everyword.api.arguments import NO_LIMIT, Time, checked_limit
 from everyword.api.scope import Scope
 from everyword.errors import InvalidFilter, InvalidInput, NotFound
 from everyword.knowledge.entities import find_entity, read_entities, with_names
-from everyword.storage.protocol import FACTS, FactFilter, Reader
+from everyword.storage.protocol import Reader
+from everyword.storage.rows import FACTS, FactFilter
 from everyword.types.events import Event, Filter
 from everyword.types.graph import RELATIONS, Entity, EntityType, Fact, name_key
 from everyword.types.records import RecordKind
 from everyword.types.times import as_datetime, to_micros
 
-_MOST = 1 << 62
 _OF_STATEMENTS = (RecordKind.CORRECTION.value, RecordKind.RETRACTION.value)  # edits that make or end facts
 
 
@@ -24,7 +24,7 @@ def list_entities(scope: Scope, *, type: str | None, prefix: str | None, limit: 
     """List entities, those that are spoken of most first."""
     if type is not None and type not in tuple(EntityType):
         raise InvalidFilter(f"type={type!r} is not known.", fix=f"Choose one of {', '.join(EntityType)}.")
-    most = _MOST if limit is None else checked_count("limit", limit, _MOST)
+    most = checked_limit(limit)
     key = "" if prefix is None else name_key(checked_entity_name("prefix", prefix))
     with scope.reader(FACTS) as reader:
         homes = reader.homes_by_prefix(prefix=key, type=type, wing=scope.wing, limit=most)
@@ -42,7 +42,7 @@ def list_facts(
 ) -> list[Fact]:
     """List facts, by subject and relation."""
     true_at = None if as_of is None else as_datetime(as_of, "as_of")
-    most = _MOST if limit is None else checked_count("limit", limit, _MOST)
+    most = checked_limit(limit)
     which = FactFilter(relation=relation, as_of=true_at)
     with scope.reader(FACTS) as reader:
         home = None if subject is None else find_one(scope, reader, subject).id
@@ -77,7 +77,7 @@ def facts_about(
 
 def _first_facts(scope: Scope, reader: Reader, which: FactFilter, most: int) -> list[Fact]:
     """Read the first of all facts; what they rest on, which is most of the work, only of those that are shown."""
-    found = reader.facts(which, limit=_MOST, sources=False) if which != FactFilter() else None
+    found = reader.facts(which, limit=NO_LIMIT, sources=False) if which != FactFilter() else None
     every = with_names(reader, _first_by_name(scope, reader, most) if found is None else found)
     first = sorted(every, key=_as_read)[:most]
     full = reader.facts_by_id([fact.id for fact in first])
@@ -96,15 +96,15 @@ def _first_by_name(scope: Scope, reader: Reader, most: int) -> list[Fact]:
     for name, some in namesakes.items():
         if len(facts) >= most and name:
             break
-        facts += reader.facts(FactFilter(subjects=tuple(some)), limit=_MOST, sources=False)
+        facts += reader.facts(FactFilter(subjects=tuple(some)), limit=NO_LIMIT, sources=False)
     return facts
 
 
 def _stored(scope: Scope, reader: Reader, home: str | None, which: FactFilter, *, as_object: bool) -> list[Fact]:
     if home is None:
-        return reader.facts(which, limit=_MOST)
+        return reader.facts(which, limit=NO_LIMIT)
     either = FactFilter(subjects=(home,), objects=(home,), relation=which.relation, as_of=which.as_of)
-    found = reader.facts(either, limit=_MOST)
+    found = reader.facts(either, limit=NO_LIMIT)
     return [fact for fact in found if _is_about(fact, home, as_object=as_object)]
 
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal
 
-from everyword.api.arguments import Time, checked_count
+from everyword.api.arguments import NO_LIMIT, Time, checked_count, checked_limit
+from everyword.api.concepts import list_concepts
 from everyword.api.facts import checked_entity_name, facts_about, find_one, list_entities, list_facts
-from everyword.api.graph_map import draw_map
+from everyword.api.intents import current_intents
 from everyword.api.scope import Scope, public
 from everyword.errors import InvalidInput, NotFound
 from everyword.knowledge.entities import describe_edit, in_window, with_names
-from everyword.storage.protocol import FACTS, Edit, FactFilter, Reader, Writer
-from everyword.types.graph import Entity, EntityEdit, Fact, Map
+from everyword.storage.protocol import Reader, Writer
+from everyword.storage.rows import CONCEPTS, FACTS, Edit, FactFilter
+from everyword.text.terms import whole_until
+from everyword.types.concepts import Concept, decayed
+from everyword.types.graph import Entity, EntityEdit, Fact, Map, MapEdge, MapNode, name_key
+from everyword.types.intents import LIVE, Intent
 from everyword.types.times import as_datetime, from_micros, to_micros
-
-_MOST = 1 << 62
 
 
 class Graph:
@@ -49,7 +53,7 @@ class Graph:
         """
         first = None if since is None else as_datetime(since, "since")
         last = None if until is None else as_datetime(until, "until")
-        most = _MOST if limit is None else checked_count("limit", limit, _MOST)
+        most = checked_limit(limit)
         with self.scope.reader(FACTS) as reader:
             home = find_one(self.scope, reader, entity).id
             facts = facts_about(self.scope, reader, home, FactFilter(), None, as_object=True)
@@ -60,7 +64,7 @@ class Graph:
     def held(self, since: Time, until: Time, *, subject: str | None = None, limit: int = 100) -> list[Fact]:
         """List the facts that were true in a span of time, those that were so for the longest part of it first."""
         begin, end = as_datetime(since, "since"), as_datetime(until, "until")
-        most = checked_count("limit", limit, _MOST)
+        most = checked_count("limit", limit, NO_LIMIT)
         if self.scope.wing is not None:  # what a wing knows is folded from its own events
             facts = [one for one in list_facts(self.scope, subject) if in_window(one, begin, end)]
             return sorted(facts, key=lambda one: (-_length(one, begin, end), one.id))[:most]
@@ -87,11 +91,11 @@ class Graph:
     @public
     def merge(self, gone: str, into: str) -> Entity:
         """Merge two that are one: all names of the first belong to the second from now on. `undo` reverts it."""
-        from everyword.knowledge.entity_merging import merge
+        from everyword.knowledge.entities import merging_pins
 
         with self.scope.writer(FACTS) as writer:
             one, other = find_one(self.scope, writer, gone), find_one(self.scope, writer, into)
-            self._pin(writer, "merge", merge({}, one, other).pins)
+            self._pin(writer, "merge", merging_pins(one, other))
             return find_one(self.scope, writer, other.id)
 
     @public
@@ -100,16 +104,16 @@ class Graph:
         if isinstance(names, str) or not isinstance(names, Iterable):
             raise InvalidInput(f"names takes a list, not {type(names).__name__}.")
         chosen = [checked_entity_name("names", name) for name in names]
-        from everyword.knowledge.entity_merging import split
+        from everyword.knowledge.entities import splitting_pins
 
         with self.scope.writer(FACTS) as writer:
-            self._pin(writer, "split", split({}, find_one(self.scope, writer, entity), chosen).pins)
+            self._pin(writer, "split", splitting_pins(find_one(self.scope, writer, entity), chosen))
             return find_one(self.scope, writer, chosen[0])
 
     @public
     def undo(self, number: int) -> EntityEdit:
         """Revert a merge or split; `edits` lists them with their numbers."""
-        checked_count("number", number, _MOST)
+        checked_count("number", number, NO_LIMIT)
         from everyword.knowledge.graph import rehome
 
         with self.scope.writer(FACTS) as writer:
@@ -145,3 +149,127 @@ def _length(fact: Fact, begin: datetime, end: datetime) -> float:
     since = begin if fact.valid_from is None else max(begin, fact.valid_from)
     until = end if fact.valid_to is None else min(end, fact.valid_to)
     return (until - since).total_seconds()
+
+
+_MOST_DRAWN = 1_000  # nodes: more can't be told apart on a screen
+_FACTS_READ = 5_000  # for edges between entities
+_INTENTS = 20
+_QUOTES = 3  # beside a concept, the latest
+_QUOTED = 240  # characters
+_MENTION_WEIGHT = 0.3  # of an edge between a concept and a name in its events
+_MUCH = 50  # events with a name that make it as strong as anything gets
+
+
+def draw_map(scope: Scope, *, limit: int) -> Map:
+    """Choose the strongest nodes, half of them concepts, and what joins them."""
+    most = checked_count("limit", limit, _MOST_DRAWN)
+    concepts = list_concepts(scope, about=None, as_of=None, limit=max(1, most // 2))
+    live = [one for one in current_intents(scope) if one.status in LIVE]
+    intents = live[: max(0, min(_INTENTS, most - len(concepts)))]
+    entities = list_entities(scope, type=None, prefix=None, limit=max(1, most - len(concepts) - len(intents)))
+    ends = [one.last_at for one in (*concepts, *intents)] + [one.last_at for one in entities if one.last_at]
+    # What has faded is seen beside the latest that happened: a memory that rests does not fade as a whole.
+    now = max(ends, default=scope.engine.clock())
+    nodes = [
+        *_concept_nodes(scope, concepts, now),
+        *(node for one in entities for node in _entity_node(one, now)),
+        *(_intent_node(one, now) for one in intents),
+    ]
+    known = {node.id for node in nodes}
+    edges = [*_concept_links(scope, concepts, now), *_mentions(concepts, entities), *_triggers(intents)]
+    edges += _facts_between(scope, entities)
+    return Map(nodes=tuple(nodes), edges=tuple(one for one in edges if {one.source, one.target} <= known))
+
+
+def _concept_nodes(scope: Scope, concepts: Sequence[Concept], now: datetime) -> list[MapNode]:
+    with scope.reader(CONCEPTS) as reader:
+        latest = {one.id: reader.recent_members(one.id, limit=_QUOTES)[::-1] for one in concepts}
+        events = reader.fetch([seq for seqs in latest.values() for seq in seqs])
+    return [
+        MapNode(
+            id=one.id,
+            kind="concept",
+            label=one.label,
+            description=one.description,
+            strength=one.strength,
+            weight=decayed(1.0, one.last_at, now),
+            events=one.events,
+            first_at=one.first_at,
+            last_at=one.last_at,
+            quotes=tuple(
+                events[seq].text[: whole_until(events[seq].text, _QUOTED)]
+                for seq in latest[one.id]
+                if seq in events and scope.wing in (None, events[seq].wing)
+            ),
+        )
+        for one in concepts
+    ]
+
+
+def _concept_links(scope: Scope, concepts: Sequence[Concept], now: datetime) -> list[MapEdge]:
+    with scope.reader(CONCEPTS) as reader:
+        edges = reader.concept_edges([one.id for one in concepts], among=True)
+    return [
+        MapEdge(source=one.source, target=one.target, kind=one.kind.value, weight=one.weight_at(now)) for one in edges
+    ]
+
+
+def _facts_between(scope: Scope, entities: Sequence[Entity]) -> list[MapEdge]:
+    known = {one.id for one in entities}
+    if scope.wing is None:
+        with scope.reader(FACTS) as reader:
+            facts = reader.facts(FactFilter(open=True), limit=_FACTS_READ, sources=False)
+    else:
+        facts = list_facts(scope, limit=_FACTS_READ)
+    return [
+        MapEdge(source=fact.subject, target=fact.object, kind=fact.relation, weight=fact.confidence)
+        for fact in facts
+        if fact.open and fact.subject in known and fact.object in known
+    ]
+
+
+def _entity_node(entity: Entity, now: datetime) -> Iterable[MapNode]:
+    if entity.first_at is None or entity.last_at is None:
+        return ()
+    also = f", also {', '.join(entity.aliases)}" if entity.aliases else ""
+    node = MapNode(
+        id=entity.id,
+        kind="entity",
+        label=entity.name,
+        description=f"{entity.type.value}{also}",
+        strength=min(1.0, math.log1p(entity.events) / math.log1p(_MUCH)),
+        weight=decayed(1.0, entity.last_at, now),
+        events=entity.events,
+        first_at=entity.first_at,
+        last_at=entity.last_at,
+    )
+    return (node,)
+
+
+def _intent_node(intent: Intent, now: datetime) -> MapNode:
+    return MapNode(
+        id=intent.id,
+        kind="intent",
+        label=intent.statement,
+        description=f"{intent.category.value}, {intent.status.value}",
+        strength=intent.importance,
+        weight=decayed(1.0, intent.last_at, now),
+        events=len(intent.events),
+        first_at=intent.first_at,
+        last_at=intent.last_at,
+        quotes=tuple(ground.quote for ground in intent.grounds[-_QUOTES:]),
+    )
+
+
+def _mentions(concepts: Sequence[Concept], entities: Sequence[Entity]) -> Iterable[MapEdge]:
+    named = {name_key(name): one.id for one in entities for name in (one.name, *one.aliases)}
+    for concept in concepts:
+        for name in concept.entities:
+            if (id := named.get(name_key(name))) is not None:
+                yield MapEdge(source=concept.id, target=id, kind="mentions", weight=_MENTION_WEIGHT)
+
+
+def _triggers(intents: Sequence[Intent]) -> Iterable[MapEdge]:
+    for intent in intents:
+        for concept in intent.concepts:
+            yield MapEdge(source=concept, target=intent.id, kind="triggers", weight=intent.density)

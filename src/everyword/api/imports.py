@@ -1,19 +1,24 @@
-"""Import a file or folder once, or for as long as somebody follows it."""
+"""Import a file or folder, once or for as long as somebody follows it, and export events to a file."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from everyword.api.arguments import checked_path
 from everyword.api.scope import Scope
 from everyword.engine.engine import Progress
-from everyword.errors import EverywordError
+from everyword.errors import BadLocation, EverywordError
+from everyword.private_files import private_opener
+from everyword.settings import beside
 from everyword.storage.open_files import is_held
-from everyword.types.events import Imported
+from everyword.types.events import Event, Imported
+from everyword.types.serialization import event_to_json
 from everyword.types.times import zone_of
 
 _YOUNG_S = 2.0  # since its last change: whoever writes may not have finished
@@ -41,13 +46,13 @@ def import_path(
     waits: someone may still be writing; leave files alone that changed just now.
     """
     # Imported here: a process that only asks should not pay for what reads files.
-    from everyword.ingest.importers import everyword_memory as own_file
-    from everyword.ingest.importers.detection import recognise
+    from everyword.ingest.importers import recognise
+    from everyword.ingest.importers.everyword_files import SPACE
     from everyword.ingest.importing import ImportOptions, import_source
     from everyword.ingest.redaction.redact import rules_of
 
     found = recognise(checked_path(path), format)
-    found.source.notes[own_file.SPACE] = scope.space
+    found.source.notes[SPACE] = scope.space
     how = ImportOptions(
         wing=scope.wing,
         rules=rules_of(scope.engine.settings, redact),
@@ -116,3 +121,26 @@ def _there(path: str | os.PathLike[str]) -> Iterator[Path]:
     """List what could be imported: not a memory that is open here and lies in the same folder, always written to."""
     source = checked_path(path)
     return (one for one in (source.rglob("*") if source.is_dir() else [source]) if not is_held(one))
+
+
+def write_events(path: Path, events: Iterable[Event]) -> int:
+    """Write events to a new file atomically; return their number."""
+    if path.exists():
+        raise BadLocation(f"{path} exists already; an export never overwrites. Choose another name.")
+    partial = beside(path)
+    count = 0
+    try:
+        # ASCII, so that JSON escapes lone surrogates and they survive.
+        with open(partial, "w", encoding="ascii", newline="\n", opener=private_opener) as file:
+            for event in events:
+                file.write(json.dumps(event_to_json(event)) + "\n")
+                count += 1
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except OSError as error:
+        raise BadLocation(f"{path} can't be written ({error.strerror}).") from error
+    finally:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+    return count

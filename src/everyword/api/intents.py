@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from everyword.api.arguments import Time, checked_count, checked_id, checked_question, chosen
+from everyword.api.arguments import NO_LIMIT, Time, checked_count, checked_id, checked_question, chosen
 from everyword.api.scope import Scope, public, public_in_steps
 from everyword.engine.retry import again
 from everyword.errors import InvalidInput, NotFound
-from everyword.storage.protocol import CONCEPTS, STATEMENTS, Reader
+from everyword.storage.protocol import Reader
+from everyword.storage.rows import CONCEPTS, STATEMENTS
 from everyword.types.events import Event
 from everyword.types.intents import LIVE, Intent, IntentAnswer, IntentCategory, IntentStatus
 from everyword.types.records import RecordKind
@@ -43,7 +44,7 @@ class Intents:
         """
         wanted = None if status in (None, _ANY) else chosen(IntentStatus, "status", status, also=_ANY)
         kind = chosen(IntentCategory, "category", category)
-        most = checked_count("limit", limit, 1 << 62)
+        most = checked_count("limit", limit, NO_LIMIT)
         statuses = (wanted,) if wanted is not None else LIVE if status is None else tuple(IntentStatus)
         return [
             intent
@@ -73,7 +74,7 @@ class Intents:
         before this time, for "defer". by: who answers (default: "user").
         """
         # Imported here: a process that only asks should not pay for what reads events.
-        from everyword.ingest.edit_records import write_record
+        from everyword.ingest.write import write_record
         from everyword.knowledge.intents import answering
 
         said = chosen(IntentAnswer, "answer", answer)

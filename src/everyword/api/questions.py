@@ -13,16 +13,14 @@ from everyword.models.protocol import Embedder, Question, Reranker
 from everyword.retrieval.candidates import Candidate
 from everyword.retrieval.reranking import cross_encoder_stage
 from everyword.retrieval.search import search
-from everyword.storage.protocol import FACTS
+from everyword.storage.rows import FACTS
 from everyword.types.events import Event, Filter, Hits
 
 MOST_HITS = 1_000
 DERIVE_S = 0.25  # that a question may wait for what was just written to be derived; its words are found at once
 
 
-def search_hits(
-    scope: Scope, query: str, k: int | None, which: Filter, now: datetime, *, further: bool = False
-) -> Hits:
+def search_hits(scope: Scope, query: str, k: int | None, which: Filter, now: datetime) -> Hits:
     """Search by words and, where there is a model, by vectors."""
     engine = scope.engine
     with scope.reader(FACTS, seconds=DERIVE_S) as reader:
@@ -40,7 +38,6 @@ def search_hits(
             model=model if embedder is not None else None,
             encode=lambda: _encoded(scope, embedder, query),
             rerank=None if engine.reranker is None else partial(_reranked, scope, query, engine.reranker),
-            deep=further,
         )
 
 
@@ -57,7 +54,6 @@ def search_by_words(scope: Scope, query: str, k: int | None, which: Filter, now:
             embedder=None,
             model=None,
             encode=lambda: None,
-            deep=True,
         )
 
 

@@ -9,7 +9,8 @@ from everyword.api.scope import Scope
 from everyword.engine.retry import again
 from everyword.errors import InvalidInput, NotFound, OutOfDate
 from everyword.jobs.deriver import catch_up
-from everyword.storage.protocol import FACTS, STATEMENTS, Reader, StatementFilter
+from everyword.storage.protocol import Reader
+from everyword.storage.rows import FACTS, STATEMENTS, StatementFilter
 from everyword.types.events import Change, Event, Json
 from everyword.types.records import Reason, RecordKind
 from everyword.types.statements import History, Statement, StatementKind, Status, Version
@@ -58,7 +59,7 @@ def _stated_by(reader: Reader, events: Sequence[str]) -> list[Statement]:
 
 def correct_statement(scope: Scope, id: str, text: str, *, by: str | None) -> Statement:
     """Write a correction, and return the statement that holds then."""
-    from everyword.knowledge.corrections import payload_of  # not for a process that only asks
+    from everyword.knowledge.comparing import payload_of  # not for a process that only asks
 
     words = checked_question(text)
     known, source = again(scope.engine, lambda: _current(scope, id))
@@ -75,7 +76,7 @@ def retract_statement(scope: Scope, id: str, *, reason: str, at: Time | None, by
     ended = None if at is None else as_datetime(at, "at")
     if ended is not None and known.valid_from is not None and ended < known.valid_from:
         raise InvalidInput(f"It can't have ended before it began, {known.valid_from.isoformat()}.")
-    from everyword.knowledge.corrections import payload_of  # not for a process that only asks
+    from everyword.knowledge.comparing import payload_of  # not for a process that only asks
 
     payload = payload_of(known, reason=why, until=ended)
     return _edit(scope, known, source, RecordKind.RETRACTION, payload, "", by)
@@ -139,7 +140,7 @@ def _edit(
 ) -> Statement:
     """Write the record that changes a statement; return what holds then, or the statement that was taken back."""
     # Imported here: a process that only asks should not pay for what reads events.
-    from everyword.ingest.edit_records import write_record
+    from everyword.ingest.write import write_record
 
     write_record(
         scope.engine,

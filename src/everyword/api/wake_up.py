@@ -8,7 +8,8 @@ from everyword.api.arguments import Time, checked_count, checked_question
 from everyword.api.scope import Scope
 from everyword.errors import InvalidInput
 from everyword.retrieval.wake_up import WakeUpRequest, candidates, identity_lines, identity_of, wake_up
-from everyword.storage.protocol import CONCEPTS, FACTS, Reader
+from everyword.storage.protocol import Reader
+from everyword.storage.rows import CONCEPTS, FACTS
 from everyword.text.rendering import name
 from everyword.types.events import Event, Filter
 from everyword.types.intents import Identity, WakeUp
@@ -48,7 +49,7 @@ def write_wake_up(scope: Scope, budget: int, *, wing: str | None, topic: str | N
 
 def set_identity(scope: Scope, text: str, *, wing: str | None, by: str | None, redact: str | None) -> None:
     """Write a new identity into the log."""
-    from everyword.ingest.edit_records import write_record
+    from everyword.ingest.write import write_record
 
     words = checked_question(text).strip()
     if len(words) > _MOST_IDENTITY_CHARS:

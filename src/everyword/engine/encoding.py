@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from everyword.errors import EmbeddingFailed, EverywordError, InvalidSetting, ModelError
 from everyword.models.embedders import EmbedderSpec, load_embedder, load_named
 from everyword.models.protocol import Embedder, Passage, Question
-from everyword.storage.protocol import FileReader, FileWriter, Model, UnitVector
+from everyword.storage.protocol import FileReader, FileWriter
+from everyword.storage.rows import Model, UnitVector
 from everyword.text.rendering import encoder_prefix
 from everyword.text.spans import windows
 from everyword.types.events import Event

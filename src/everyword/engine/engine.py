@@ -2,21 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import secrets
+import threading
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from everyword.engine.access_counts import AccessCounts
 from everyword.engine.encoding import Models
-from everyword.engine.fences import FenceKey
-from everyword.errors import ModelError
+from everyword.errors import EverywordError, ModelError
 from everyword.models.protocol import LLM, Reranker, Tokenizer
 from everyword.models.tokenizers import TokenizerSpec, load_tokenizer
 from everyword.retrieval.config import SearchConfig
 from everyword.settings import Settings
-from everyword.storage.protocol import Store
+from everyword.storage.protocol import FileReader, FileWriter, Store, Writer
+from everyword.storage.rows import FENCE_KEY, Access
 from everyword.types.times import Clock, to_micros
+
+MANY = 64  # events counted, from which on a write carries the counts: each is a row more in its transaction
+_LOCK_TIMEOUT_S = 0.1  # closing a memory must not wait long for counts, which only affect ranking
+
+
+@dataclass(slots=True)
+class AccessCounts:
+    """Recalls since the last write, kept in this process so that recall never waits for the write lock."""
+
+    _found: dict[str, dict[int, Access]] = field(default_factory=dict[str, dict[int, Access]])
+    _guard: threading.Lock = field(default_factory=threading.Lock)
+
+    def note(self, space: str, seqs: Iterable[int], now: datetime) -> None:
+        """Count one recall of each event."""
+        at = to_micros(now)[0]
+        with self._guard:
+            held = self._found.setdefault(space, {})
+            for seq in seqs:
+                held[seq] = Access(held[seq].times + 1 if seq in held else 1, at)
+
+    def flush(self, writer: Writer, *, least: int = 1) -> None:
+        """Write the counts of a space within a running transaction, if it has at least some; a rollback loses them.
+
+        Other spaces keep theirs: each space has its own write lock, and taking two could deadlock.
+        """
+        with self._guard:
+            found = self._found.pop(writer.space, {}) if len(self._found.get(writer.space, ())) >= least else {}
+        if found:
+            writer.put_accesses(found)
+
+    def flush_all(self, store: Store) -> None:
+        """Write all counts in transactions of their own; drop them if the store can't be written now."""
+        if store.read_only or not self._found:
+            return
+        try:
+            for space in list(self._found):
+                with store.writer(space, patience_s=_LOCK_TIMEOUT_S) as writer:
+                    self.flush(writer)
+        except EverywordError:
+            return
+
+
+@dataclass(slots=True)
+class FenceKey:
+    """The key from which `text/rendering.py` derives fences.
+
+    The store keeps it, so that the same lines get the same fence in every process. Until the first write, and in a
+    read-only store without a key, each process uses a random key of its own.
+    """
+
+    chosen: str | None = None  # `Settings.fence_key`
+    _own: str = field(default_factory=secrets.token_hex)
+    _kept: str | None = None
+
+    def of(self, reader: FileReader) -> bytes:
+        """Return the key."""
+        if self.chosen is not None:
+            return self.chosen.encode("utf-8", "surrogatepass")
+        if self._kept is None:
+            self._kept = reader.fact(FENCE_KEY)
+        return (self._kept or self._own).encode()
+
+    def keep(self, writer: FileWriter) -> None:
+        """Store the key if the store has none."""
+        if self._kept is None and writer.fact(FENCE_KEY) is None:
+            writer.set_fact(FENCE_KEY, self._own)
+
 
 if TYPE_CHECKING:
     from everyword.models.reader.reader import Reader

@@ -13,7 +13,8 @@ from everyword.errors import EverywordError, LLMGarbage, LLMRefused, LLMUnavaila
 from everyword.models.llm.budget import Allowance, Hold, MemoryLedger, estimate_tokens
 from everyword.models.llm.client import HttpLLM
 from everyword.models.protocol import DEFAULT_MAX_TOKENS, LLM, Reply, Schema, well_formed
-from everyword.storage.protocol import IN_MEMORY, FileWriter, Store
+from everyword.storage.protocol import FileWriter, Store
+from everyword.storage.rows import IN_MEMORY
 from everyword.types.times import Clock
 
 LLM_TOKENS = "llm_tokens"  # a fact in the store: the day, and the tokens spent on it

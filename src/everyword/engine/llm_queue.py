@@ -8,7 +8,7 @@ from typing import NamedTuple
 from everyword.engine.engine import Engine
 from everyword.errors import EverywordError, ModelError, StoreError
 from everyword.models.protocol import LLM
-from everyword.storage.protocol import Job
+from everyword.storage.rows import Job
 
 # For this time no other process takes the job: longer than two requests with their retries usually take. If the lease
 # ends earlier, the job is done twice and the second answer is dropped.

@@ -9,26 +9,27 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
+from types import MappingProxyType
 from typing import cast
 
 from everyword.engine.engine import Engine, Progress
 from everyword.engine.retry import again
 from everyword.errors import EverywordError, InvalidInput, KeyConflict, MissingExtra
-from everyword.ingest.importers import FORMATS, READERS_VERSION, Format, Position, Skipped, Source, open_source
-from everyword.ingest.importers.detection import Recognised
-from everyword.ingest.importers.sources import suffix
+from everyword.ingest.importers import FORMATS, READERS_VERSION, Recognised
+from everyword.ingest.importers.records import Position, Skipped
+from everyword.ingest.importers.sources import Format, Source, open_source, suffix
 from everyword.ingest.redaction.redact import NONE, Rules, redact_event
 from everyword.ingest.validation import at_was_given
 from everyword.ingest.write import write
 from everyword.storage.forgotten import Identity
-from everyword.storage.protocol import FileRead, Writer
-from everyword.types.events import Imported, Json
-from everyword.types.ids import content_hash, event_id, identity_of
+from everyword.storage.protocol import Writer
+from everyword.storage.rows import FileRead
+from everyword.types.events import Imported, Json, content_hash, event_id, identity_of
 from everyword.types.times import Zone, as_datetime, in_zone, to_micros
 
 BATCH = 256  # events per transaction: the most that a crash repeats, and repeating is harmless
@@ -94,18 +95,17 @@ def import_source(
 ) -> Imported:
     """Store the events of a source that the memory has not read yet."""
     tally, batch = _Tally(), _Batch()
-    forgotten = None if options.again else Forgotten(engine, space)
     for one in _with_zips_inside(found, tally):
         tally.skipped.update(one.left_out)
         for file in _files_to_read(engine, space, one, options, tally, batch):
             for _ in _read(one.source, file, options, tally, batch):
                 if batch.full:
-                    _store(engine, space, batch, options, tally, forgotten)
+                    _store(engine, space, batch, options, tally)
                     progress("events", tally.read, _estimate_total(tally, file, batch))
                     batch.clear()
     if not tally.formats and not _is_empty_export(found.source, tally):
         raise found.unknown()
-    _store(engine, space, batch, options, tally, forgotten)
+    _store(engine, space, batch, options, tally)
     progress("events", tally.read, tally.read)
     left_out = tally.skipped[_REFUSED] + tally.skipped[_FORGOTTEN]
     return Imported(
@@ -245,9 +245,7 @@ def _is_ours(event: Mapping[str, Json]) -> bool:
     return "recorded_at" in event and raw_id is not None and event.get("id") == event_id(raw_id)
 
 
-def _store(
-    engine: Engine, space: str, batch: _Batch, options: ImportOptions, tally: _Tally, forgotten: Forgotten | None
-) -> None:
+def _store(engine: Engine, space: str, batch: _Batch, options: ImportOptions, tally: _Tally) -> None:
     """Write a batch; if an event is refused, write each by itself, so that the others are kept."""
 
     def note(writer: Writer) -> None:
@@ -257,7 +255,7 @@ def _store(
         files = [replace(one, hash=_NO_HASH) if path in tally.held_forgotten else one for path, one in records]
         writer.put_files_read(files)
 
-    events = batch.events if forgotten is None else _drop_forgotten(batch, forgotten)
+    events = batch.events if options.again else _drop_forgotten(engine, space, batch)
     tally.read += len(batch.events)
     if len(events) < len(batch.events):
         tally.skipped[_FORGOTTEN] += len(batch.events) - len(events)
@@ -271,8 +269,9 @@ def _store(
         _written(engine, space, [], options, note)
 
 
-def _drop_forgotten(batch: _Batch, forgotten: Forgotten) -> list[Mapping[str, Json]]:
-    gone = forgotten.among(batch.events, batch.former_ids)
+def _drop_forgotten(engine: Engine, space: str, batch: _Batch) -> list[Mapping[str, Json]]:
+    """Drop events that were forgotten, so that an import does not bring them back."""
+    gone = were_forgotten(engine, space, batch.events, batch.former_ids)
     return [event for event, is_gone in zip(batch.events, gone, strict=True) if not is_gone]
 
 
@@ -407,28 +406,27 @@ def _resume(part: str, format: Format, known: FileRead, fresh: FileRead) -> File
     return FileToRead(part=part, format=format, record=record, after=known.position)
 
 
-class Forgotten:
-    """Finds the events that were forgotten in a space, so that imports do not bring them back."""
+def were_forgotten(
+    engine: Engine,
+    space: str,
+    events: Sequence[Mapping[str, Json]],
+    former_ids: Mapping[str, bytes] = MappingProxyType({}),
+) -> list[bool]:
+    """Tell for each event whether it was forgotten and not added again since.
 
-    def __init__(self, engine: Engine, space: str) -> None:
-        self._engine = engine
-        self._space = space
+    former_ids: key -> id under which an older version stored the event.
+    """
+    identities = [_identities_of(event, former_ids) for event in events]
+    gone = again(engine, partial(_forgotten, engine, space, {one for several in identities for one in several}))
+    return [not gone.isdisjoint(several) for several in identities]
 
-    def among(self, events: Sequence[Mapping[str, Json]], former_ids: Mapping[str, bytes] | None = None) -> list[bool]:
-        """Tell for each event whether it was forgotten and not added again since.
 
-        former_ids: key -> id under which an older version stored the event.
-        """
-        identities = [_identities_of(event, former_ids or {}) for event in events]
-        gone = again(self._engine, lambda: self._among([one for several in identities for one in several]))
-        return [not gone.isdisjoint(several) for several in identities]
-
-    def _among(self, identities: Iterable[Identity]) -> set[Identity]:
-        asked = set(identities)
-        with self._engine.store.reader(self._space) as reader:
-            gone = reader.forgotten(asked)
-            there = reader.find([one.raw_id for one in gone]) if gone else {}
-        return {one for one in gone if one.raw_id not in there}
+def _forgotten(engine: Engine, space: str, identities: Collection[Identity]) -> set[Identity]:
+    """Tell which of these were forgotten and not added again since."""
+    with engine.store.reader(space) as reader:
+        gone = reader.forgotten(identities)
+        there = reader.find([one.raw_id for one in gone]) if gone else {}
+    return {one for one in gone if one.raw_id not in there}
 
 
 def _identities_of(event: Mapping[str, Json], former_ids: Mapping[str, bytes]) -> list[Identity]:

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, cast
 from everyword.errors import InvalidEvent, KeyConflict
 from everyword.settings import Settings
 from everyword.storage.postings import terms_of
-from everyword.storage.protocol import Draft
+from everyword.storage.rows import Draft
 from everyword.text.terms import searchable_terms
-from everyword.types.events import Event, Json
-from everyword.types.ids import content_hash, event_id, identity_of
+from everyword.types.events import Event, Json, content_hash, event_id, identity_of
 from everyword.types.times import Clock, as_datetime, to_micros
 from everyword.types.trust import Source, source_of_role
 

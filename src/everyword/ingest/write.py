@@ -1,23 +1,26 @@
 """The write path: validate, drop known events, encode outside the transaction, then append in one transaction.
 
-What is derived from events follows later: see jobs/deriver.py.
+Edits are written into the log as records. What is derived from events follows later: see jobs/deriver.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from everyword.engine.access_counts import MANY
 from everyword.engine.encoding import Serving, embed, speaks_for
-from everyword.engine.engine import Engine
+from everyword.engine.engine import MANY, Engine
 from everyword.engine.retry import again
 from everyword.errors import ModelError
-from everyword.ingest.redaction.redact import rules_of
-from everyword.ingest.validation import at_was_given, check_same, check_wing, drafts_of
-from everyword.storage.protocol import ANALYSIS, EMBED, Draft, Known, Writer
+from everyword.ingest.redaction.redact import redact_event, rules_of
+from everyword.ingest.validation import at_was_given, check_same, check_wing, checked_name, drafts_of
+from everyword.storage.postings import terms_of
+from everyword.storage.protocol import Reader, Writer
+from everyword.storage.rows import ANALYSIS, EMBED, Draft, Known
 from everyword.text.terms import ANALYSIS_VERSION
-from everyword.types.events import Event, Json, Written, WrittenBatch
+from everyword.types.events import Event, Json, Written, WrittenBatch, content_of, event_id, identity_of
+from everyword.types.records import BY, EVENTS, NUMBER, RecordKind, events_of
+from everyword.types.times import to_micros
 
 
 def write(
@@ -104,7 +107,7 @@ def _write(
 def _queue_for_llm(engine: Engine, writer: Writer, stored: Mapping[bytes, Event]) -> None:
     """Leave jobs for an LLM, in the transaction of the write: events from before there was one are not sent to it."""
     from everyword.knowledge.llm.scene import is_for_llm
-    from everyword.knowledge.llm_summaries import owe_summaries
+    from everyword.knowledge.llm.summaries import owe_summaries
 
     if engine.settings.llm_extract:
         seqs = {raw_id: one.seq for raw_id, one in writer.find(list(stored)).items()}
@@ -171,3 +174,70 @@ def _outcome(drafts: Sequence[Draft], known: Mapping[bytes, Known], stored: Mapp
         reported.add(draft.raw_id)
         batch.append(Written(event=event or known[draft.raw_id].event, new=new, redacted=draft.redacted))
     return batch
+
+
+_KINDS = tuple(kind.value for kind in RecordKind)
+_DEFAULT_EDITOR = "user"
+
+
+def write_record(
+    engine: Engine,
+    space: str,
+    kind: RecordKind,
+    payload: Mapping[str, Json],
+    *,
+    by: str | None,
+    events: Iterable[str] = (),
+    text: str = "",
+    wing: str | None = None,
+    redact: str | None = None,
+) -> Event:
+    """Write an edit into the log, dated now, and apply it.
+
+    payload: the change, with ids instead of quotes: a quote would survive when its event is forgotten.
+    events: the ids of the events that it is about. redact: as for `Memory.add`.
+    """
+    editor = _DEFAULT_EDITOR if by is None else checked_name("by", by, engine.settings)
+    clean, _ = redact_event({"text": text, "wing": wing, "speaker": editor}, rules_of(engine.settings, redact))
+    text, wing, editor = clean["text"], clean["wing"], clean["speaker"]
+
+    def draft() -> Draft:
+        with engine.store.reader(space) as reader:
+            number = reader.tally().records + 1
+        at = engine.clock()
+        event = Event(
+            text=text,
+            wing=wing,
+            speaker=editor,
+            at=at,
+            recorded_at=at,
+            meta={**payload, BY: editor, EVENTS: list(dict.fromkeys(events)), NUMBER: number},
+            record=kind.value,
+        )
+        content = content_of(event)
+        raw_id = identity_of(None, content)
+        return Draft(
+            event=replace(event, id=event_id(raw_id)),
+            raw_id=raw_id,
+            content=content,
+            moment=to_micros(at),
+            terms=terms_of({}),
+        )
+
+    return write_draft(engine, space, draft)
+
+
+def records_to_forget(reader: Reader, seqs: Iterable[int]) -> list[int]:
+    """List the records that must be forgotten together with some events.
+
+    A record with text goes with any event that it is about, since it may repeat that event's words. A record of ids
+    alone goes when all events that it is about are gone.
+    """
+    going: list[int] = []
+    gone = {event.id for event in reader.fetch(sorted(seqs)).values()}
+    for one in reader.records(_KINDS):
+        about = set(events_of(one.event))
+        if one.event.id not in gone and (about & gone if one.event.text else about and about <= gone):
+            going.append(one.seq)
+            gone.add(one.event.id)
+    return going

@@ -1,23 +1,39 @@
-"""The feed of a space: what happened after a position, read from the row numbers that the store assigns.
+"""The feed of a space: what happened after a position, and whom it is told to.
 
-The feed has no table of its own. `SOURCES` lists the kinds of things in it. Intents have no rows: the feed reports one
-wherever an event is about it, as the intent stands at the time of reading.
+The feed has no table of its own: it is read from the row numbers that the store assigns. `SOURCES` lists the kinds of
+things in it. Intents have no rows: the feed reports one wherever an event is about it, as the intent stands at the time
+of reading. Programs subscribe to it by callbacks for the writes of their process, or by polling for those of any
+process. Webhooks get it at least once and in order: each is a durable queue by itself, whose position in the feed moves
+only after its address has accepted everything up to there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import base64
+import hashlib
+import hmac
+import json
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import NamedTuple
+from datetime import datetime, timedelta
+from enum import StrEnum
+from functools import partial
+from typing import Any, NamedTuple
 
 from everyword.engine.engine import Engine
-from everyword.knowledge.concept_visibility import reworded
-from everyword.storage.protocol import JobRow, Reader, StatementFilter
+from everyword.engine.retry import again
+from everyword.errors import EverywordError
+from everyword.jobs.deriver import catch_up, views_of
+from everyword.knowledge.concept_labels import reworded
+from everyword.storage.protocol import Reader
+from everyword.storage.rows import JobRow, StatementFilter, StoredWebhook
+from everyword.types.concepts import Concept
 from everyword.types.events import Event
-from everyword.types.feed import NOW, Feed, News, Waiting, places_of, position_of
-from everyword.types.intents import Intent
+from everyword.types.intents import LIVE, Intent
 from everyword.types.records import RecordKind
+from everyword.types.service import NOW, Feed, News, Waiting, Webhook, places_of, position_of
 from everyword.types.times import from_micros
 
 _WORDED = ("add_node", "update_node")  # actions in the journal that give a concept its words
@@ -196,3 +212,239 @@ SOURCES = (
     Source("forgotten", "forgotten", "receipts", _read_forgotten),
 )
 KINDS = tuple(dict.fromkeys(source.kind for source in SOURCES))
+
+
+MOST_AN_HOUR = 5  # intents, or concepts, for one callback: more would not be read
+_ROWS_AT_ONCE = 1_000  # rows read at once
+_HOUR = timedelta(hours=1)
+
+
+class ChangeKind(StrEnum):
+    """What a program can subscribe to."""
+
+    EVENT = "event"
+    CONCEPT = "concept"
+    INTENT = "intent"
+    JOB = "job"
+
+
+_READ: Mapping[ChangeKind, ReadSource] = {
+    ChangeKind.EVENT: read_events,
+    ChangeKind.CONCEPT: read_concepts,
+    ChangeKind.JOB: read_jobs,
+}
+_TABLES = {ChangeKind.EVENT: "events", ChangeKind.CONCEPT: "fold_journal", ChangeKind.JOB: "jobs"}
+_REPORTED_ONCE = (ChangeKind.INTENT, ChangeKind.CONCEPT)
+
+
+def subscribe(
+    engine: Engine, space: str, wing: str | None, kind: ChangeKind, callback: Callable[[Any], None]
+) -> Callable[[], None]:
+    """Call a function with each new item that a write of this process brings; return a function that ends this."""
+    subscription = _Subscription(space=space, wing=wing, kind=kind, most_an_hour=MOST_AN_HOUR)
+    _catch_up(engine, subscription)
+    _start(engine, space, [subscription])
+
+    def notify(written: str) -> None:
+        if written != space:
+            return
+        try:
+            with subscription.lock:
+                new = again(engine, partial(_new_items, engine, subscription))
+            for item in new:  # not under the lock: a callback may write
+                _call(engine, callback, item)
+        except Exception as error:  # the write is committed and must not fail now
+            _warn(engine, error)
+
+    engine.listeners.append(notify)
+
+    def unsubscribe() -> None:
+        if notify in engine.listeners:
+            engine.listeners.remove(notify)
+
+    return unsubscribe
+
+
+def watch_changes(
+    engine: Engine,
+    space: str,
+    wing: str | None,
+    *,
+    kinds: Sequence[ChangeKind],
+    every: float,
+    stop: Callable[[], bool],
+) -> Iterator[tuple[str, Any]]:
+    """Poll for new items of any process until `stop` returns true; read rows only after the store has changed."""
+    subscriptions = [_Subscription(space=space, wing=wing, kind=kind) for kind in kinds]
+    for one in subscriptions:
+        _catch_up(engine, one)
+    before = again(engine, lambda: _start(engine, space, subscriptions))
+    while not stop():
+        version = again(engine, lambda: _start(engine, space, ()))
+        for one in subscriptions if version != before else ():
+            _catch_up(engine, one)
+            yield from ((one.kind.value, item) for item in again(engine, partial(_new_items, engine, one)))
+        before = version
+        time.sleep(every)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Subscription:
+    """What one subscriber wants to know, and what it has been told."""
+
+    space: str
+    wing: str | None
+    kind: ChangeKind
+    most_an_hour: int | None = None  # of intents or concepts; None: all
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    _known: set[str] = field(default_factory=set[str])
+    _told_at: list[datetime] = field(default_factory=list[datetime])
+    _position: int = 0  # number of the last row that was read
+
+    def start(self, reader: Reader, now: datetime) -> None:
+        """Skip what is there already."""
+        if self.kind is ChangeKind.INTENT:
+            self._known |= {one.id for one in self._intents(reader, now)}
+        else:
+            self._position = reader.last_number(_TABLES[self.kind])
+
+    def new_items(self, reader: Reader, now: datetime) -> list[Any]:
+        """Return the items that the subscriber does not know, up to its hourly limit."""
+        if self.kind not in _REPORTED_ONCE:
+            return self._next_rows(reader)
+        found: Sequence[Intent | Concept]
+        found = self._intents(reader, now) if self.kind is ChangeKind.INTENT else self._next_rows(reader)
+        found = [one for one in found if one.id not in self._known]
+        if self.most_an_hour is not None:
+            self._told_at = [at for at in self._told_at if now - at < _HOUR]
+            found = found[: max(0, self.most_an_hour - len(self._told_at))]
+        self._known |= {one.id for one in found}
+        self._told_at += [now] * len(found)
+        return list(found)
+
+    def _intents(self, reader: Reader, now: datetime) -> list[Intent]:
+        from everyword.knowledge.intents import intents_in  # slow to import; most processes never subscribe
+
+        return [one for one in intents_in(reader, now=now, wing=self.wing) if one.status in LIVE]
+
+    def _next_rows(self, reader: Reader) -> list[Any]:
+        found: list[Any] = []
+        scope = FeedScope(reader=reader, wing=self.wing)
+        position = self._position
+        while rows := _READ[self.kind](scope, position, _ROWS_AT_ONCE):
+            found += [row.news.item for row in rows if row.news is not None]
+            position = rows[-1].number
+        self._position = position  # only now: an interrupted read starts over
+        return found
+
+
+def _catch_up(engine: Engine, subscription: _Subscription) -> None:
+    """Derive what a subscriber is told of."""
+    if subscription.kind in _REPORTED_ONCE:
+        views = views_of(engine.settings)
+        again(engine, lambda: catch_up(engine, subscription.space, views), resumes=True)
+
+
+def _start(engine: Engine, space: str, subscriptions: Sequence[_Subscription]) -> tuple[str, Mapping[str, int]]:
+    """Start subscriptions; return a version that changes whenever there may be something new."""
+    with engine.store.reader(space) as reader:
+        for one in subscriptions:
+            one.start(reader, engine.clock())
+        return reader.file.pulse(), reader.cursors()
+
+
+def _new_items(engine: Engine, subscription: _Subscription) -> list[Any]:
+    with engine.store.reader(subscription.space) as reader:
+        return subscription.new_items(reader, engine.clock())
+
+
+def _call(engine: Engine, callback: Callable[[Any], None], item: Any) -> None:
+    try:
+        callback(item)
+    except Exception as error:
+        _warn(engine, error)
+
+
+def _warn(engine: Engine, error: Exception) -> None:
+    engine.models.say(f"A listener failed ({type(error).__name__}: {error}).")
+
+
+Send = Callable[[str, Mapping[str, str], bytes], str | None]  # address, headers, body; returns an error or None
+FeedToJson = Callable[[Feed], object]
+
+SECRET_PREFIX = "whsec_"
+_MOST_OF_A_KIND = 100  # items in one delivery
+_RETRY_FIRST_S = 2  # after a failed delivery; doubles up to an hour
+_RETRY_MOST_S = 3_600
+_DOUBLINGS = 12  # enough to reach that hour
+_LONGEST_ERROR = 500  # characters
+_SECOND = 1_000_000  # microseconds
+
+
+def deliver(engine: Engine, send: Send, to_json: FeedToJson, going_on: Callable[[], bool]) -> int:
+    """Send every webhook that is due what waits for it; return the number of accepted deliveries."""
+    due = [stored for stored in _webhooks(engine) if _is_due(stored.webhook, engine.now())]
+    return sum(_deliver_to(engine, stored, send, to_json, going_on) for stored in due)
+
+
+def sign(secret: str, id: str, at_s: int, body: bytes) -> dict[str, str]:
+    """Make the headers of a delivery, signed as Standard Webhooks specifies."""
+    key = base64.b64decode(secret.removeprefix(SECRET_PREFIX))
+    digest = hmac.new(key, f"{id}.{at_s}.".encode() + body, hashlib.sha256).digest()
+    return {
+        "content-type": "application/json",
+        "webhook-id": id,
+        "webhook-timestamp": str(at_s),
+        "webhook-signature": f"v1,{base64.b64encode(digest).decode()}",
+    }
+
+
+def _webhooks(engine: Engine) -> list[StoredWebhook]:
+    with engine.store.file_reader() as reader:
+        return reader.webhooks()
+
+
+def _is_due(webhook: Webhook, now: int) -> bool:
+    if webhook.due_at is None:
+        return True
+    left = int(webhook.due_at.timestamp() * _SECOND) - now
+    return not 0 < left <= _RETRY_MOST_S * _SECOND  # a longer wait means that the clock was set back
+
+
+def _deliver_to(
+    engine: Engine, stored: StoredWebhook, send: Send, to_json: FeedToJson, going_on: Callable[[], bool]
+) -> int:
+    accepted, webhook = 0, stored.webhook
+    while going_on():
+        with engine.store.reader(webhook.space) as reader:
+            found = feed(feed_scope(engine, reader), webhook.position, limit=_MOST_OF_A_KIND)
+        if found.position == webhook.position:
+            return accepted
+        wanted = Feed([one for one in found if not webhook.kinds or one.kind in webhook.kinds], position=found.position)
+        failure = _post(engine, stored, wanted, send, to_json) if wanted else None
+        with engine.store.file_writer() as writer:
+            if failure is not None:
+                writer.fail_webhook(webhook, error=failure[:_LONGEST_ERROR], due_at=_next_attempt(engine, webhook))
+                return accepted
+            if not writer.move_webhook(webhook, found.position, delivered=len(wanted)):
+                return accepted  # another process moved or removed it meanwhile
+        accepted += bool(wanted)
+        webhook = next((one.webhook for one in _webhooks(engine) if one.webhook.id == webhook.id), webhook)
+    return accepted
+
+
+def _post(engine: Engine, stored: StoredWebhook, wanted: Feed, send: Send, to_json: FeedToJson) -> str | None:
+    webhook = stored.webhook
+    # Every attempt at the same position has the same id, so that the receiver can drop duplicates.
+    id = f"{webhook.id}_{hashlib.sha256(webhook.position.encode()).hexdigest()[:16]}"
+    try:
+        body = json.dumps({"webhook": webhook.id, "space": webhook.space, "changes": to_json(wanted)}).encode("ascii")
+        return send(webhook.url, sign(stored.secret, id, engine.now() // _SECOND, body), body)
+    except EverywordError as error:
+        return str(error)
+    except Exception as error:  # must not keep the other webhooks from being served
+        return f"{type(error).__name__}: {error}"
+
+
+def _next_attempt(engine: Engine, webhook: Webhook) -> int:
+    return engine.now() + min(_RETRY_MOST_S, _RETRY_FIRST_S * 2 ** min(webhook.attempts, _DOUBLINGS)) * _SECOND

@@ -14,9 +14,11 @@ from everyword.engine.engine import Engine, Progress
 from everyword.errors import StoreBusy
 from everyword.jobs.deriver import BATCH, apply_batch, derive_batch
 from everyword.knowledge import graph
-from everyword.storage.fact_rows import renumbered
 from everyword.storage.opening import open_scratch
-from everyword.storage.protocol import FACTS, SPACES, STATEMENTS, Store, Sum, Table, Tables
+from everyword.storage.protocol import Store, Tables
+from everyword.storage.rows import FACTS, STATEMENTS
+from everyword.storage.sql.graph import renumbered
+from everyword.storage.sql.tables import SPACES, Sum, Table
 
 _FACTS = "facts"
 DERIVED = (STATEMENTS, FACTS)  # the views that need nothing but the log and `READ`
@@ -26,7 +28,6 @@ READ = ("readings", "entity_edits", "entity_pins")
 _MADE: Mapping[str, tuple[str, ...]] = {
     "statements": ("number",),
     "statement_keys": ("number",),
-    "statement_edges": (),
     "journal": ("number",),
     "event_tags": (),
     "model_readings": (),

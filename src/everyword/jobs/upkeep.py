@@ -1,8 +1,13 @@
-"""Maintenance of a memory: finish waiting work, rebuild indexes, forget events."""
+"""Maintenance of a memory: finish waiting work, rebuild indexes, forget events.
+
+Workers, any number of processes on any number of machines, share the work that waits in a store.
+"""
 
 from __future__ import annotations
 
 import secrets
+import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -12,35 +17,20 @@ import numpy as np
 from everyword.engine.encoding import embed
 from everyword.engine.engine import Engine, Progress, silent
 from everyword.engine.retry import again
-from everyword.errors import StoreBusy, StoreError
-from everyword.ingest.edit_records import records_to_forget
-from everyword.jobs.deriver import catch_up
-from everyword.jobs.encoding import encode_some
+from everyword.errors import InvalidInput, StoreBusy, StoreError, StoreInterrupted, StoreUnreachable
+from everyword.ingest.write import records_to_forget
+from everyword.jobs.deriver import catch_up, encode_some
 from everyword.jobs.rebuild import derive_beside
 from everyword.knowledge import graph
 from everyword.knowledge.concepts import drop_folding, refold
-from everyword.knowledge.graph_forgetting import going, graph_without
-from everyword.knowledge.llm_summaries import forget_plans
-from everyword.knowledge.statements import LINKED_TURNS, derive_anew, read_without, relink, stated
+from everyword.knowledge.graph import going, graph_without
+from everyword.knowledge.llm.summaries import forget_plans
+from everyword.knowledge.statements import derive_anew, read_without, stated
 from everyword.models.protocol import Embedder
-from everyword.storage.postings import SEAL_AT, Terms, terms_of
-from everyword.storage.protocol import (
-    ANALYSIS,
-    DERIVED_TABLES,
-    EMBED,
-    FACTS,
-    NOT_OWED,
-    PLAN,
-    SCRUB_OWED,
-    VECTOR_TABLES,
-    VIEWS,
-    WORD_TABLES,
-    FileWriter,
-    Model,
-    Reader,
-    Seqs,
-    Writer,
-)
+from everyword.storage.postings import SEAL_AT, Seqs, Terms, terms_of
+from everyword.storage.protocol import FileWriter, Reader, Workplace, Writer
+from everyword.storage.rows import ANALYSIS, EMBED, FACTS, NOT_OWED, PLAN, SCRUB_OWED, VIEWS, Model
+from everyword.storage.sql.tables import DERIVED_TABLES, VECTOR_TABLES, WORD_TABLES
 from everyword.text.terms import ANALYSIS_VERSION, searchable_terms
 from everyword.types.events import Event, Receipt
 from everyword.types.times import from_micros
@@ -68,9 +58,9 @@ def settle(engine: Engine, progress: Progress, *, scrub: bool = False) -> Settle
     total, derived = _settle_offline(engine, progress)
     total += scrubbed
     if engine.llm is not None:
-        from everyword.knowledge.llm_plans import settle_plans
-        from everyword.knowledge.llm_reading import settle_readings  # imports an HTTP client
-        from everyword.knowledge.llm_summaries import settle_summaries
+        from everyword.knowledge.llm.plans import settle_plans
+        from everyword.knowledge.llm.reading import settle_readings  # imports an HTTP client
+        from everyword.knowledge.llm.summaries import settle_summaries
 
         total += settle_readings(engine, progress)
         total += settle_summaries(engine, progress)
@@ -161,8 +151,7 @@ def _remove(engine: Engine, space: str, seqs_of: SeqsOf) -> tuple[Receipt, bool]
         resting = [seq for seq in writer.resting_on(sorted(gone)) if seq not in gone]
         abouts = writer.abouts_of([*gone, *resting])
         stating = writer.stating(sorted(abouts))
-        later = writer.said_later(sorted(gone), limit=LINKED_TURNS)  # their distance to earlier turns shrinks
-        after = writer.said_later(sorted(gone), limit=1, silent=True)
+        after = writer.said_after(sorted(gone))
         writer.drop_readings(resting)
         writer.drop_refusals(resting)
         lost = going(writer, gone)
@@ -180,7 +169,6 @@ def _remove(engine: Engine, space: str, seqs_of: SeqsOf) -> tuple[Receipt, bool]
         if abouts:
             # Derive statements again that the forgotten events had replaced or confirmed.
             changed = derive_anew(writer, engine.reader, abouts, stating, again)
-        relink(writer, [seq for seq in later if seq not in gone])
         graph_without(writer, lost)
         _rename(writer, [seq for seq, one in again.items() if one.renamed])
         graph.reread(writer, stated(writer, sorted({*resting, *again, *changed})))
@@ -325,3 +313,54 @@ def _receipt(engine: Engine, space: str, events: Sequence[Event], *, dry_run: bo
         ids=tuple(event.id for event in events),
         removed={"events": len(events)},
     )
+
+
+_POLL_S = 5.0  # between looks for jobs that no notification announces, such as retries
+_SKIP_SPACE_S = 30.0  # when no job of a space can be done now: a model fails, or this worker lacks the LLM
+_INTERRUPTED_S = 0.1  # before the next try after a conflict with another worker or a lost connection
+_UNREACHABLE_S = 1.0  # between tries while the server is away
+
+
+def work(engine: Engine, *, stop: threading.Event, once: bool, on_done: Callable[[str, int], None]) -> int:
+    """Do waiting jobs, one space at a time, until `stop` is set; with `once`, until none is left. Count them.
+
+    on_done: called with a space and the number of jobs that were done there.
+    """
+    place = engine.store
+    if not isinstance(place, Workplace):
+        raise InvalidInput(
+            "Workers need a PostgreSQL memory. The jobs of a file are done by the process that opens it.",
+            fix="Run: everyword settle",
+        )
+    total = 0
+    skipped_until: dict[str, float] = {}
+    while not stop.is_set():
+        try:
+            now = time.monotonic()
+            skipped_until = {space: until for space, until in skipped_until.items() if until > now}
+            space, done = _work_on_one_space(engine, place, skipped_until)
+            if space is None:
+                if once:
+                    break
+                place.wait_for_work(_POLL_S)
+            elif done:
+                total += done
+                on_done(space, done)
+            else:
+                skipped_until[space] = now + _SKIP_SPACE_S
+        except StoreInterrupted:
+            stop.wait(_INTERRUPTED_S)  # this worker or another takes the same jobs again
+        except (StoreUnreachable, StoreBusy):
+            if once:
+                raise
+            stop.wait(_UNREACHABLE_S)
+    return total
+
+
+def _work_on_one_space(engine: Engine, place: Workplace, skipped: dict[str, float]) -> tuple[str | None, int]:
+    with place.owed(now=engine.now(), but=sorted(skipped)) as space:
+        if space is None:
+            return None, 0
+        # Pass loaded models on: loading them for each space would take seconds.
+        of_one = replace(engine, store=place.only(space), llm_spec=engine.llm, reranker_spec=engine.reranker)
+        return space, sum(settle(of_one, silent))

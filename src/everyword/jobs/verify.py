@@ -22,23 +22,13 @@ from everyword.errors import ModelError
 from everyword.jobs.rebuild import DERIVED, READ, copy_base, derive_rows, table_of
 from everyword.knowledge.concepts import fold_rows_upto
 from everyword.models.protocol import Embedder
-from everyword.storage.fact_rows import with_claims_named
 from everyword.storage.nearest import unit_of
 from everyword.storage.opening import open_scratch
-from everyword.storage.protocol import (
-    CONCEPTS,
-    FACTS,
-    SPACES,
-    STATEMENTS,
-    FoldMark,
-    Model,
-    Store,
-    Table,
-    Tables,
-    UnitVector,
-    row_hash,
-)
+from everyword.storage.protocol import Store, Tables
+from everyword.storage.rows import CONCEPTS, FACTS, STATEMENTS, FoldMark, Model, UnitVector
 from everyword.storage.sql.audit import REBUILD, RESTORE, while_readable
+from everyword.storage.sql.graph import with_claims_named
+from everyword.storage.sql.tables import SPACES, Table, row_hash
 from everyword.types.events import Problem, Report
 
 _COPY_BATCH = 2_000  # events
@@ -55,7 +45,6 @@ _BY_LAYER: Mapping[str, Mapping[str, Mapping[str, str]]] = {
     STATEMENTS: {
         "statements": {},
         "statement_keys": {"number": "statements"},
-        "statement_edges": {},
         "journal": {},
         "event_tags": {},
     },

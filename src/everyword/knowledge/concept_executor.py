@@ -9,26 +9,29 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everyword.errors import InvalidInput
-from everyword.knowledge.concept_clustering import the_same
 from everyword.knowledge.concept_graph import (
     MOST_CONCEPTS,
+    MOST_DIMENSIONS,
     MOST_LOOSE,
     WINDOW,
     Graph,
     Moment,
     Node,
+    moment_of,
     plus,
     summed,
+    the_same,
 )
 from everyword.knowledge.concept_labels import LONGEST_DESCRIPTION, LONGEST_LABEL, label_of
-from everyword.knowledge.reading import Said
-from everyword.storage.protocol import COUNTED, Act, EdgeRow, Writer
+from everyword.knowledge.reading import Said, said_in
+from everyword.storage.protocol import Reader, Writer
+from everyword.storage.rows import COUNTED, Act, EdgeRow, Model
 from everyword.types.concepts import (
     CONCEPT_PREFIX,
     LEAST_GROUNDS,
@@ -45,8 +48,7 @@ from everyword.types.concepts import (
     UpdatePlan,
     entry_id,
 )
-from everyword.types.events import Json
-from everyword.types.ids import EVENT_PREFIX
+from everyword.types.events import EVENT_PREFIX, Event, Json, raw_event_id
 from everyword.types.times import from_micros
 
 NO_LLM = "rules"  # who words a concept where no LLM did
@@ -54,32 +56,57 @@ _MOST_NAMES = 8  # of a concept
 _MOST_OPERATIONS = 64 + 2 * MOST_LOOSE  # of a plan
 
 
-class Log(Protocol):
-    """What the executor reads of events, by their seqs."""
+class EventLog:
+    """What folding reads of the log in one transaction, cached."""
 
-    def moments(self, seqs: Sequence[int]) -> Mapping[int, Moment]:
-        """Read events for the graph."""
-        ...
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._vectors: dict[int, NDArray[np.int8]] = {}
+        self._events: dict[int, Event] = {}
+        self._moments: dict[int, Moment] = {}
+        self._said: dict[int, Said] = {}
+        self.model: Model | None = next((one for one in reader.file.models() if one.state == "active"), None)
 
-    def vectors(self, seqs: Sequence[int]) -> Mapping[int, NDArray[np.int8]]:
-        """Read their vectors."""
-        ...
+    def prepare(self, rows: Sequence[tuple[int, Event]]) -> None:
+        """Read the vectors of the next events in one query."""
+        self._events.update(rows)
+        self.vectors([seq for seq, _ in rows])
 
-    def texts(self, seqs: Sequence[int]) -> Mapping[int, str]:
-        """Read what was said."""
-        ...
+    def moments(self, seqs: Sequence[int]) -> dict[int, Moment]:
+        missing = [seq for seq in seqs if seq not in self._moments]
+        vectors = self.vectors(missing)
+        for seq, event in self._fetch(missing).items():
+            self._moments[seq] = moment_of(event, seq, vectors.get(seq), self.said([seq])[seq].quotes)
+        return {seq: self._moments[seq] for seq in seqs if seq in self._moments}
 
-    def said(self, seqs: Sequence[int]) -> Mapping[int, Said]:
-        """Read what they state."""
-        ...
+    def said(self, seqs: Sequence[int]) -> dict[int, Said]:
+        missing = [seq for seq in seqs if seq not in self._said]
+        stored = self._reader.model_readings(missing) if missing else {}
+        for seq, event in self._fetch(missing).items():
+            self._said[seq] = said_in(event, stored[seq][1] if seq in stored else None)
+        return {seq: self._said[seq] for seq in seqs if seq in self._said}
 
-    def ids(self, seqs: Sequence[int]) -> Mapping[int, str]:
-        """Read their ids."""
-        ...
+    def vectors(self, seqs: Sequence[int]) -> dict[int, NDArray[np.int8]]:
+        missing = [seq for seq in seqs if seq not in self._vectors]
+        if missing and self.model is not None:
+            self._vectors |= self._reader.pooled(self.model, missing)
+        return {seq: self._vectors[seq][:MOST_DIMENSIONS] for seq in seqs if seq in self._vectors}
 
-    def known(self, ids: Sequence[str]) -> Mapping[str, int]:
-        """Find the seqs of the events that exist."""
-        ...
+    def texts(self, seqs: Sequence[int]) -> dict[int, str]:
+        return {seq: event.text for seq, event in self._fetch(seqs).items()}
+
+    def ids(self, seqs: Sequence[int]) -> dict[int, str]:
+        return {seq: event.id for seq, event in self._fetch(seqs).items()}
+
+    def _fetch(self, seqs: Sequence[int]) -> dict[int, Event]:
+        missing = [seq for seq in seqs if seq not in self._events]
+        if missing:
+            self._events |= self._reader.fetch(missing)
+        return {seq: self._events[seq] for seq in seqs if seq in self._events}
+
+    def known(self, ids: Sequence[str]) -> dict[str, int]:
+        raw = {raw_id: id for id in ids if (raw_id := raw_event_id(id)) is not None}
+        return {raw[raw_id]: one.seq for raw_id, one in self._reader.find(list(raw)).items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +122,7 @@ class Cause:
 class Executor:
     """Carries plans out, in the graph and in the store."""
 
-    def __init__(self, writer: Writer, graph: Graph, log: Log) -> None:
+    def __init__(self, writer: Writer, graph: Graph, log: EventLog) -> None:
         self.graph = graph
         self.entries: list[JournalEntry] = []
         self._writer, self._log = writer, log

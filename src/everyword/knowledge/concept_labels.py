@@ -1,4 +1,7 @@
-"""Name a concept by a phrase that its events share and other events lack, and describe it by its most central quote."""
+"""Name a concept by a phrase that its events share and other events lack, and describe it by its most central quote.
+
+Wings share a concept, but none sees the words of another: `reworded` names it by the events of one wing.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,15 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import lru_cache
 
+from everyword.knowledge.reading import said_in
+from everyword.storage.protocol import Reader
 from everyword.text.rendering import one_line
 from everyword.text.terms import FUNCTION_WORDS, STOPWORDS, finder, shortened, stem
+from everyword.types.concepts import Concept, strength_of
 
 LONGEST_LABEL = 60  # characters
 LONGEST_DESCRIPTION = 160
@@ -158,3 +165,26 @@ def _term(written: str) -> str:
     if not _SHORTEST <= len(lower) <= _LONGEST or "'" in lower or lower in STOPWORDS or lower in FUNCTION_WORDS:
         return ""
     return stem(lower)
+
+
+def reworded(reader: Reader, wing: str, concept: Concept, as_of: datetime | None = None) -> Concept:
+    """Label a concept by the events of one wing; the label is empty where these do not name it."""
+    members = reader.members([concept.id], as_of=as_of)
+    events = reader.fetch([one.seq for one in members])
+    seqs = [one.seq for one in members if one.seq in events and events[one.seq].wing == wing]
+    read = reader.model_readings(seqs) if seqs else {}
+    own = [said_in(events[seq], read[seq][1] if seq in read else None) for seq in seqs]
+    found = (
+        label_of([one.quotes for one in own], [one.things for one in own], own[0].quotes[0])
+        if own
+        else Label(label="", description="", keys=())
+    )
+    return replace(
+        concept,
+        label=found.label,
+        description=found.description,
+        keys=found.keys,
+        entities=(),
+        strength=strength_of(len(own)),
+        wings=(wing,),
+    )

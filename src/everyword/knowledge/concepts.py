@@ -9,23 +9,31 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-
-import numpy as np
-from numpy.typing import NDArray
 
 from everyword.engine.engine import Engine
 from everyword.errors import InvalidInput, InvalidSetting
-from everyword.knowledge.concept_clustering import founding, gathering, joining, merging, relating
-from everyword.knowledge.concept_executor import Cause, Executor
-from everyword.knowledge.concept_graph import MOST_CONCEPTS, MOST_DIMENSIONS, Graph, Moment, Node, is_silent, moment_of
+from everyword.knowledge.concept_executor import Cause, EventLog, Executor
+from everyword.knowledge.concept_graph import (
+    MOST_CONCEPTS,
+    Graph,
+    Moment,
+    Node,
+    founding,
+    gathering,
+    is_silent,
+    joining,
+    merging,
+    relating,
+)
+from everyword.knowledge.concept_labels import reworded
 from everyword.knowledge.concept_profiles import Profile, load_profile
-from everyword.knowledge.concept_visibility import reworded
-from everyword.knowledge.llm.stored_plans import plan_of
-from everyword.knowledge.llm_summaries import owe_plan
-from everyword.knowledge.reading import Said, said_in, states_something
-from everyword.storage.protocol import CONCEPTS, COUNTED, FoldMark, Model, Reader, Writer
+from everyword.knowledge.llm.stored import plan_of
+from everyword.knowledge.llm.summaries import owe_plan
+from everyword.knowledge.reading import states_something
+from everyword.storage.protocol import Reader, Writer
+from everyword.storage.rows import CONCEPTS, COUNTED, FoldMark, Model
 from everyword.types.concepts import (
     LEAST_GROUNDS,
     AddEdge,
@@ -38,7 +46,6 @@ from everyword.types.concepts import (
     UpdatePlan,
 )
 from everyword.types.events import Event, Json
-from everyword.types.ids import raw_event_id
 from everyword.types.records import RecordKind
 from everyword.types.times import to_micros
 
@@ -102,7 +109,7 @@ def refold(writer: Writer, engine: Engine, seq: int) -> None:
     if mark is None or mark.upto < seq:
         return
     stale = writer.roll_back_folding(seq)
-    log = _Log(writer)
+    log = EventLog(writer)
     executor = Executor(writer, Graph(writer.space, _profile(engine, mark), log.model), log)
     for id in stale:
         executor.restate(id)
@@ -123,8 +130,8 @@ def executor_for(engine: Engine, writer: Writer, mark: FoldMark) -> Executor:
     return _executor(engine, writer, mark)[0]
 
 
-def _executor(engine: Engine, writer: Writer, mark: FoldMark) -> tuple[Executor, _Log]:
-    log = _Log(writer)
+def _executor(engine: Engine, writer: Writer, mark: FoldMark) -> tuple[Executor, EventLog]:
+    log = EventLog(writer)
     graph = engine.cache(GraphCache).take(writer.space, mark) or _load(writer, _profile(engine, mark), log.model)
     return Executor(writer, graph, log), log
 
@@ -219,7 +226,7 @@ def _worth_folding(engine: Engine, writer: Writer, rows: Sequence[tuple[int, Eve
 
 
 def _fold_one(
-    engine: Engine, executor: Executor, log: _Log, seq: int, event: Event, writer: Writer, *, worth: bool
+    engine: Engine, executor: Executor, log: EventLog, seq: int, event: Event, writer: Writer, *, worth: bool
 ) -> None:
     undone = _undo_of(event)
     if undone is not None:
@@ -291,80 +298,16 @@ def _profile(engine: Engine, mark: FoldMark) -> Profile:
         return load_profile(engine.settings.chosen_profile)  # the profile is a file that this machine lacks
 
 
-class _Log:
-    """What folding reads of the log in one transaction, cached."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-        self._vectors: dict[int, NDArray[np.int8]] = {}
-        self._events: dict[int, Event] = {}
-        self._moments: dict[int, Moment] = {}
-        self._said: dict[int, Said] = {}
-        self.model: Model | None = next((one for one in reader.file.models() if one.state == "active"), None)
-
-    def prepare(self, rows: Sequence[tuple[int, Event]]) -> None:
-        """Read the vectors of the next events in one query."""
-        self._events.update(rows)
-        self.vectors([seq for seq, _ in rows])
-
-    def moments(self, seqs: Sequence[int]) -> dict[int, Moment]:
-        missing = [seq for seq in seqs if seq not in self._moments]
-        vectors = self.vectors(missing)
-        for seq, event in self._fetch(missing).items():
-            self._moments[seq] = moment_of(event, seq, vectors.get(seq), self.said([seq])[seq].quotes)
-        return {seq: self._moments[seq] for seq in seqs if seq in self._moments}
-
-    def said(self, seqs: Sequence[int]) -> dict[int, Said]:
-        missing = [seq for seq in seqs if seq not in self._said]
-        stored = self._reader.model_readings(missing) if missing else {}
-        for seq, event in self._fetch(missing).items():
-            self._said[seq] = said_in(event, stored[seq][1] if seq in stored else None)
-        return {seq: self._said[seq] for seq in seqs if seq in self._said}
-
-    def vectors(self, seqs: Sequence[int]) -> dict[int, NDArray[np.int8]]:
-        missing = [seq for seq in seqs if seq not in self._vectors]
-        if missing and self.model is not None:
-            self._vectors |= self._reader.pooled(self.model, missing)
-        return {seq: self._vectors[seq][:MOST_DIMENSIONS] for seq in seqs if seq in self._vectors}
-
-    def texts(self, seqs: Sequence[int]) -> dict[int, str]:
-        return {seq: event.text for seq, event in self._fetch(seqs).items()}
-
-    def ids(self, seqs: Sequence[int]) -> dict[int, str]:
-        return {seq: event.id for seq, event in self._fetch(seqs).items()}
-
-    def _fetch(self, seqs: Sequence[int]) -> dict[int, Event]:
-        missing = [seq for seq in seqs if seq not in self._events]
-        if missing:
-            self._events |= self._reader.fetch(missing)
-        return {seq: self._events[seq] for seq in seqs if seq in self._events}
-
-    def known(self, ids: Sequence[str]) -> dict[str, int]:
-        raw = {raw_id: id for id in ids if (raw_id := raw_event_id(id)) is not None}
-        return {raw[raw_id]: one.seq for raw_id, one in self._reader.find(list(raw)).items()}
-
-
 MOST_OF_AN_EVENT = 2  # nearest concepts of one event
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Topic:
-    """A concept as intents see it."""
-
-    id: str
-    label: str
-    events: int  # that ground it
-    strength: float = 0.5  # 0 to 1
-    neighbours: frozenset[str] = frozenset()  # concepts that an edge joins it with
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topics:
     """The concepts of some events."""
 
-    by_id: Mapping[str, Topic] = field(default_factory=dict[str, Topic])
-    of_event: Mapping[int, tuple[str, ...]] = field(default_factory=dict[int, tuple[str, ...]])  # by seq
-    concepts: Mapping[str, Concept] = field(default_factory=dict[str, Concept])
+    concepts: Mapping[str, Concept]
+    neighbours: Mapping[str, set[str]]  # concepts that an edge joins each with
+    of_event: Mapping[int, tuple[str, ...]]  # by seq
 
 
 def topics_of(
@@ -388,24 +331,11 @@ def topics_of(
         for one, other in (pair, pair[::-1]):
             if one in neighbours:
                 neighbours[one].add(other)
-    return Topics(
-        by_id={
-            id: Topic(
-                id=id,
-                label=concept.label,
-                events=concept.events,
-                strength=concept.strength,
-                neighbours=frozenset(neighbours[id]),
-            )
-            for id, concept in standing.items()
-        },
-        of_event={
-            seq: kept
-            for seq, several in nearest.items()
-            if (kept := tuple(id for id in several[:MOST_OF_AN_EVENT] if id in standing))
-        },
-        concepts=standing,
-    )
+    of_event = {
+        seq: tuple(id for id in several[:MOST_OF_AN_EVENT] if id in standing) for seq, several in nearest.items()
+    }
+    kept = {seq: several for seq, several in of_event.items() if several}
+    return Topics(concepts=standing, neighbours=neighbours, of_event=kept)
 
 
 def _found(reader: Reader, ids: Sequence[str], wing: str | None, as_of: datetime | None) -> Mapping[str, Concept]:

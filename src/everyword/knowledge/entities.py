@@ -1,4 +1,8 @@
-"""Read entities from their names, and put current names into facts."""
+"""Read entities from their names, put current names into facts, and merge and split entities by hand.
+
+A pin says which entity a name belongs to, whatever the rules think. Merging pins all names of one entity to another;
+splitting pins some names to an entity of their own.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from everyword.errors import NotFound
-from everyword.storage.protocol import Edit, NameRow, Reader
+from everyword.errors import InvalidInput, NotFound, OutOfDate
+from everyword.storage.protocol import Reader
+from everyword.storage.rows import Edit, NameRow
 from everyword.types.graph import ENTITY_PREFIX, Entity, EntityType, Fact, entity_id, name_key
 from everyword.types.times import from_micros
 
@@ -27,8 +32,7 @@ def read_entities(reader: Reader, homes: Sequence[str]) -> list[Entity]:
     by_home: dict[str, list[NameRow]] = {}
     for row in reader.names_of(homes=homes):
         by_home.setdefault(row.home, []).append(row)
-    owners = _owners(reader, [row for rows in by_home.values() for row in rows])
-    return [_entity(reader.space, home, by_home[home], owners) for home in dict.fromkeys(homes) if home in by_home]
+    return [_entity(reader.space, home, by_home[home]) for home in dict.fromkeys(homes) if home in by_home]
 
 
 def with_names(reader: Reader, facts: Sequence[Fact]) -> list[Fact]:
@@ -68,34 +72,54 @@ def in_window(fact: Fact, since: datetime | None, until: datetime | None) -> boo
     return fact.valid_from == fact.valid_to == since
 
 
-def _entity(space: str, home: str, rows: Sequence[NameRow], owners: dict[str, str]) -> Entity:
+def _entity(space: str, home: str, rows: Sequence[NameRow]) -> Entity:
     votes: Counter[str] = Counter()
     for row in rows:
         votes.update(row.known.votes)
     own = next((row for row in rows if row.id == home), rows[0])
     name = _shown(own)
     spellings = {text for row in rows for text in row.known.written}
-    kin = {(owners.get(owner, ""), kin) for row in rows for owner, kin in row.known.kin}
     return Entity(
         id=home,
         name=name,
         type=EntityType(min(votes, key=lambda type: (-votes[type], type))),
         space=space,
         aliases=tuple(sorted(spellings - {name})),
-        kin=tuple(sorted((owner, kin) for owner, kin in kin if owner)),
         events=sum(row.events for row in rows),
         first_at=from_micros(min(row.first_at for row in rows)),
         last_at=from_micros(max(row.last_at for row in rows)),
     )
 
 
-def _owners(reader: Reader, rows: Iterable[NameRow]) -> dict[str, str]:
-    """Map the owners of kinship names ("Ana's brother") to their entities."""
-    keys = sorted({owner for row in rows for owner, _ in row.known.kin})
-    homes = {row.id: row.home for row in reader.names_of(ids=[entity_id(reader.space, key) for key in keys])}
-    return {key: homes[id] for key in keys if (id := entity_id(reader.space, key)) in homes}
-
-
 def _shown(row: NameRow) -> str:
     written = row.known.written
     return min(written, key=lambda text: (-written[text], text.isupper(), text), default=row.known.key)
+
+
+def merging_pins(gone: Entity, into: Entity) -> dict[str, str]:
+    """Make two entities one: pin every name of the first to the second."""
+    if gone.id == into.id:
+        raise OutOfDate(f"{gone.name} and {into.name} are one already.")
+    if gone.space != into.space:
+        raise InvalidInput("Entities of two spaces can't be merged; nothing crosses a space.")
+    return dict.fromkeys((gone.id, *_name_ids(gone)), into.id)
+
+
+def splitting_pins(entity: Entity, names: Iterable[str]) -> dict[str, str]:
+    """Give some names of an entity to an entity of their own, which goes by the first of them."""
+    chosen = list(dict.fromkeys(names))
+    own = _name_ids(entity)
+    ids = [entity_id(entity.space, name) for name in chosen]
+    unknown = [name for name, id in zip(chosen, ids, strict=True) if id not in own]
+    if not chosen or unknown:
+        raise OutOfDate(f"{entity.name} does not go by {', '.join(unknown) or 'no name'}; name some of its aliases.")
+    if len(set(ids)) == len(own):
+        raise OutOfDate(f"These are all names of {entity.name}; keep one of them.")
+    left = [id for id in own if id not in ids]
+    # What stays is pinned too, so that no rule brings the two together again by another way.
+    stays = entity.id if entity.id in left else left[0]
+    return {**dict.fromkeys(left, stays), **dict.fromkeys(ids, ids[0])}
+
+
+def _name_ids(entity: Entity) -> list[str]:
+    return list(dict.fromkeys(entity_id(entity.space, name) for name in (entity.name, *entity.aliases)))

@@ -1,38 +1,28 @@
 """Maintain the temporal graph: names, the claims of events about them, and the facts that follow.
 
 Names and statements come from the reader. Which entity a name belongs to, and which facts follow from claims, does not
-depend on the order of events. `graph_forgetting.py` removes the effects of forgotten events.
+depend on the order of events. Forgetting removes the effects of events, as if they had never been said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple, cast
 
-from everyword.knowledge.claims import claims_of, named_values
-from everyword.knowledge.comparing import Action
-from everyword.knowledge.corrections import correction_of
-from everyword.knowledge.llm.told import ToldFact, told_facts
+from everyword.knowledge.claims import ToldFact, claims_of, named_values, overlap, told_facts
+from everyword.knowledge.comparing import Action, correction_of
+from everyword.knowledge.llm.summaries import forget_written
 from everyword.knowledge.names import SPEAKER_VOTE, NameIndex
 from everyword.knowledge.reading import said_by_user
 from everyword.knowledge.timeline import timeline
-from everyword.storage.fact_rows import fact_line, single_of
-from everyword.storage.protocol import (
-    FACTS,
-    SPEAKS,
-    ClaimRow,
-    FactKey,
-    Known,
-    MentionRow,
-    NameRow,
-    Reader,
-    Writer,
-)
-from everyword.types.events import ASSISTANTS, Event, Span
-from everyword.types.graph import RELATIONS, EntityType, FactDraft, Mention, entity_id, name_key
-from everyword.types.ids import raw_event_id
+from everyword.storage.protocol import Reader, Writer
+from everyword.storage.rows import FACTS, SPEAKS, ClaimRow, FactKey, Known, MentionRow, NameRow
+from everyword.storage.sql.graph import fact_line, single_of
+from everyword.types.events import ASSISTANTS, Event, Span, raw_event_id
+from everyword.types.graph import RELATIONS, EntityType, FactDraft, KnownName, Mention, entity_id, name_key
 from everyword.types.records import RecordKind, events_of, speaks_for
 from everyword.types.statements import BY_HAND, Statement, StatementDraft
 from everyword.types.times import to_micros
@@ -279,20 +269,16 @@ def _stated_at(writer: Writer, statement_id: str) -> tuple[Statement | None, int
 
 def _rests_on(claim: FactDraft, statement: StatementDraft, others: Sequence[StatementDraft]) -> bool:
     """Tell whether a claim belongs to a statement, also if several statements share its words."""
-    if not _overlap(claim.span, statement.span):
+    if not overlap(claim.span, statement.span):
         return False
     name = claim.object_name.casefold()
     if name in _said_by(statement):
         return True
-    return not any(_overlap(claim.span, one.span) and name in _said_by(one) for one in others)
+    return not any(overlap(claim.span, one.span) and name in _said_by(one) for one in others)
 
 
 def _said_by(statement: StatementDraft) -> str:
     return f"{statement.content} {statement.value or ''}".casefold()
-
-
-def _overlap(one: Span, other: Span) -> bool:
-    return one.start < other.end and other.start < one.end
 
 
 # Reading one event
@@ -321,27 +307,14 @@ def speaker_of(event: Event) -> str | None:
     return event.speaker or (event.role or "speaker").capitalize()
 
 
-class _Forms:
-    """Resolves each name to itself, so that the claims of an event do not depend on other entities."""
-
-    def __init__(self, space: str) -> None:
-        self.space = space
-        self._index = NameIndex(space)
-
-    def id_of(self, mention: Mention, speaker: str | None = None) -> str:
-        return self._index.form_of(mention, speaker)
-
-    form_of = id_of
-
-
 def _claims(space: str, mentions: Sequence[Mention], stated: Stated) -> list[FactDraft]:
     event = said_by_user(stated.event)
     speaker = speaker_of(event)
     if speaker is None:
         return []
-    forms = _Forms(space)
-    own = {entity_id(space, speaker), *(forms.id_of(mention, speaker) for mention in mentions)}
-    drafts = claims_of(event, speaker, stated.drafts, mentions, forms)
+    forms = NameIndex(space)  # each name is itself, so that the claims of an event do not depend on other entities
+    own = {entity_id(space, speaker), *map(forms.form_of, mentions)}
+    drafts = claims_of(event, stated.drafts, mentions, forms)
     # Keep the reader's version of a claim that both found: it exists before the LLM answers.
     ruled = {(draft.subject, draft.relation, draft.object) for draft in drafts}
     found = told_facts(event, speaker, mentions, stated.llm_facts, forms, stated.extractor) if stated.llm_facts else []
@@ -385,7 +358,7 @@ class _Noted:
         self.moved.update(index.learn(mentions, speaker))
         self.mentions += _rows(index, reading).values()
         at = to_micros(event.at)[0]
-        for key in _keys(index, reading):
+        for key in _keys(reading):
             self.seen.setdefault(key, []).append(at)
         self.claims += [(seq, draft) for draft in _claims(self.space, mentions, stated)]
 
@@ -402,14 +375,13 @@ def _rows(index: NameIndex, reading: _Reading) -> dict[tuple[str, int], MentionR
         id = entity_id(index.space, speaker)
         rows[id, SPEAKS] = MentionRow(id, seq, SPEAKS, SPEAKS, EntityType.PERSON, SPEAKER_VOTE)
     for one in mentions:
-        id = index.form_of(one, speaker)
-        votes = round(one.score * 100)
-        rows[id, one.span.start] = MentionRow(id, seq, *one.span, one.type, votes, one.kin, one.owner, one.bare)
+        id = index.form_of(one)
+        rows[id, one.span.start] = MentionRow(id, seq, *one.span, one.type, round(one.score * 100))
     return rows
 
 
-def _keys(index: NameIndex, reading: _Reading) -> set[str]:
-    keys = {index.key_of(mention, reading.speaker) for mention in reading.mentions}
+def _keys(reading: _Reading) -> set[str]:
+    keys = {name_key(mention.text) for mention in reading.mentions}
     return keys | {name_key(reading.speaker)} if reading.speaker else keys
 
 
@@ -421,9 +393,6 @@ def mentions_of(event: Event, rows: Iterable[MentionRow]) -> list[Mention]:
             text=event.text[row.start : row.stop],
             type=EntityType(row.type),
             score=row.votes / 100,
-            kin=row.kin,
-            owner=row.owner,
-            bare=row.bare,
         )
         for row in rows
         if row.start >= 0
@@ -498,3 +467,82 @@ def bearing_on(writer: Writer, seqs: Sequence[int]) -> set[FactKey]:
 def key_of(draft: FactDraft) -> FactKey:
     """Return the key of the facts that a claim affects."""
     return FactKey(draft.subject, draft.relation, None if single_of(draft.relation) else draft.object)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Going:
+    """What the graph loses with some events, collected before they are removed."""
+
+    seqs: frozenset[int]
+    lost: Mapping[str, _Lost]  # lost votes, by name id
+    keys: frozenset[FactKey]
+    sessions: frozenset[str]
+
+
+def going(writer: Writer, seqs: Iterable[int]) -> Going:
+    """Collect what the graph will lose with some events."""
+    gone = sorted(seqs)
+    events = writer.fetch(gone)
+    lost: dict[str, _Lost] = {}
+    for row in writer.mentions(seqs=gone):
+        lost.setdefault(row.name, _Lost()).add(row, events[row.seq])
+    return Going(
+        seqs=frozenset(gone),
+        lost=lost,
+        keys=frozenset(bearing_on(writer, gone)),
+        sessions=frozenset(event.session for event in events.values() if event.session is not None),
+    )
+
+
+def graph_without(writer: Writer, going: Going) -> None:
+    """Update the graph after events were removed."""
+    version = writer.next_graph_version(gone=True)
+    vanished: list[str] = []
+    for row in writer.names_of(ids=sorted(going.lost)):
+        left = _left(writer, row, going.lost[row.id])
+        if left is None:
+            vanished.append(row.id)
+        else:
+            writer.replace_name(left, version=version)
+    if vanished:
+        writer.drop_names(vanished)
+        writer.drop_loose_pins()
+    fold(writer, going.keys)
+    rehome(writer)
+    forget_written(writer, sorted(going.sessions))
+
+
+@dataclass(slots=True)
+class _Lost:
+    """The spellings of a name in some events."""
+
+    written: Counter[str] = field(default_factory=Counter[str])
+    seqs: set[int] = field(default_factory=set[int])
+
+    def add(self, row: MentionRow, event: Event) -> None:
+        self.written[_shown(row, event)] += 1
+        self.seqs.add(row.seq)
+
+
+def _shown(row: MentionRow, event: Event) -> str:
+    """Return the spelling that was counted in the index."""
+    return speaker_of(event) or "" if row.start == SPEAKS else event.text[row.start : row.stop]
+
+
+def _left(writer: Writer, row: NameRow, lost: _Lost) -> NameRow | None:
+    """Return what is left of a name, or None."""
+    rows = writer.mentions_of_name(row.id)
+    if not rows:
+        return None
+    votes: Counter[str] = Counter()
+    for one in rows:
+        votes[one.type] += one.votes
+    known = KnownName(
+        key=row.known.key,
+        written=dict(Counter(row.known.written) - lost.written),
+        votes=dict(sorted(votes.items())),
+        surest=max(one.votes for one in rows),
+        speaks=any(one.start == SPEAKS for one in rows),
+    )
+    times = [outline.at for outline in writer.outlines(sorted({one.seq for one in rows})).values()]
+    return NameRow(row.id, row.home, known, row.events - len(lost.seqs), min(times), max(times))

@@ -15,14 +15,12 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from everyword.engine.engine import Engine
-from everyword.knowledge.comparing import Action
+from everyword.knowledge.comparing import Action, correction_of
 from everyword.knowledge.concepts import Topics, topics_of
-from everyword.knowledge.corrections import correction_of
 from everyword.storage.protocol import Reader
 from everyword.text.terms import question_terms, stop_terms
 from everyword.types.concepts import INTENT_PREFIX
-from everyword.types.events import Event, Json, Span
-from everyword.types.ids import fingerprint, raw_event_id
+from everyword.types.events import Event, Json, Span, fingerprint, raw_event_id
 from everyword.types.intents import Evidence, Intent, IntentAnswer, IntentCategory, IntentStatus
 from everyword.types.records import RecordKind
 from everyword.types.statements import TO_DO, Stance, Statement, StatementKind, Status
@@ -319,7 +317,7 @@ def _intent(
     if not answers and when_said < threshold:
         return None
     times = len(chain.versions) + len(chain.again)
-    around = [topics.by_id[id] for id in topics.of_event.get(chain.seq, ()) if id in topics.by_id]
+    around = [topics.concepts[id] for id in topics.of_event.get(chain.seq, ())]
     reworded = next((one for one in reversed(answers) if one.answer is IntentAnswer.MODIFY), None)
     intent = Intent(
         id=chain.id,

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 
 from everyword.models.reader.decoding import FoundEntity, FoundStatement
 from everyword.models.reader.reader import Reader, TurnReading
+from everyword.text.dates.calendar import DateMention, Granularity
 from everyword.text.dates.finder import find_dates
-from everyword.text.dates.windows import DateMention, Granularity
-from everyword.text.skipping import prose
-from everyword.text.spans import Composed, composed
+from everyword.text.spans import Composed, composed, prose
 from everyword.types.events import ASSISTANTS, Event, Span
 from everyword.types.records import RecordKind, speaks_for
 from everyword.types.statements import SaidDate

@@ -15,16 +15,16 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from everyword.knowledge.entities import read_entities
-from everyword.knowledge.llm_summaries import written_of
+from everyword.knowledge.llm.summaries import written_of
 from everyword.storage.protocol import Reader
-from everyword.text.skipping import prose
-from everyword.text.spans import sentences
+from everyword.text.spans import prose, sentences
 from everyword.text.terms import question_terms, stop_terms
-from everyword.types.events import ASSISTANTS, Event, Filter, Session, Span, SummaryPart, Theme
+from everyword.types.events import ASSISTANTS, Event, Filter, Hit, Session, Span, SummaryPart, Theme, raw_event_id
 from everyword.types.statements import TO_DO, Stance, Statement, StatementKind, Status
 from everyword.types.trust import states_nothing
 
 MOST_READ = 400  # events of a session, the latest: what it achieved stands at its end
+MOST_SESSIONS = 12  # of a time that a question asks about, the latest
 MOST_ABOUT = 3  # statements that say what a session was about
 MOST_OF_A_PART = 3  # further ones that were decided, done or left open
 MOST_KEYS = 5
@@ -77,6 +77,30 @@ def summary_of(reader: Reader, session: str) -> tuple[Theme, ...]:
     events, stated = reader.fetch(seqs), reader.statements_of(seqs)
     said = [(events[seq], stated.get(seq, [])) for seq in seqs if not states_nothing(events[seq])]
     return (*summarise(said), *_reported(events[seq] for seq in reversed(seqs)))
+
+
+def told_in(reader: Reader, times: Sequence[Filter], names: Sequence[str]) -> list[Hit]:
+    """List what sessions in some times were about, the most telling lines first; only what named people said or did.
+
+    times: filters, each with the first and last moment of a time.
+    """
+    words = {name.casefold() for name in names}
+    found: dict[str, Theme] = {}
+    for which in times:
+        for session in reader.sessions(which, limit=MOST_SESSIONS):
+            for one in summary_of(reader, session.name):
+                said = f"{one.speaker or ''}: {one.text}".casefold()
+                inside = which.since is not None and which.until is not None and which.since <= one.at < which.until
+                if inside and (not words or any(word in said for word in words)):
+                    found.setdefault(one.event_id, one)
+    best = sorted(found.values(), key=lambda one: -one.score)
+    known = reader.find([id for one in best if (id := raw_event_id(one.event_id)) is not None])
+    places = {one.event.id: one for one in known.values()}
+    return [
+        Hit(event=places[one.event_id].event, score=0.0, span=one.span, scores=(), seq=places[one.event_id].seq)
+        for one in best
+        if one.event_id in places
+    ]
 
 
 def summarise(said: Sequence[tuple[Event, Sequence[Statement]]]) -> tuple[Theme, ...]:

@@ -1,4 +1,4 @@
-"""Derive statements from events, with tags and links.
+"""Derive statements from events, with tags.
 
 Reading an event is pure; comparing it with known statements needs the write lock.
 Each event is compared only with earlier statements about the same subject, so that deriving all or some of them again
@@ -7,7 +7,6 @@ gives the same result.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -17,20 +16,20 @@ from typing import NamedTuple
 from everyword.knowledge.comparing import (
     Action,
     Compare,
+    Correction,
     Outcome,
     Verdict,
+    corrected,
+    correction_of,
     decide,
     ended_at,
     keys_of,
     same_subject,
     verdict_of,
 )
-from everyword.knowledge.corrections import Correction, corrected, correction_of
-from everyword.knowledge.drafts import drafts_of, mentions_in
+from everyword.knowledge.drafts import Checked, check_all, drafts_of, mentions_in
 from everyword.knowledge.graph import Stated
-from everyword.knowledge.links import Link, Placed, link
 from everyword.knowledge.llm.stored import LLMReading, beside, from_body
-from everyword.knowledge.quotes import Checked, check_all
 from everyword.knowledge.reading import (
     EventReading,
     compared_in,
@@ -42,10 +41,9 @@ from everyword.knowledge.reading import (
 from everyword.knowledge.reading import from_body as reading_from_body
 from everyword.models.reader.reader import Reader as ModelReader
 from everyword.models.reader.rows import Side
-from everyword.storage.protocol import STATEMENTS, Reader, Writer
-from everyword.text.terms import question_terms
-from everyword.types.events import Change, Edge, Event, Span
-from everyword.types.ids import fingerprint, raw_event_id
+from everyword.storage.protocol import Reader, Writer
+from everyword.storage.rows import STATEMENTS
+from everyword.types.events import Change, Event, Span, fingerprint, raw_event_id
 from everyword.types.statements import Stance, Statement, StatementDraft, Status, adopt, statement_id
 from everyword.types.times import from_micros, to_micros
 from everyword.types.trust import HIGHEST_LEVEL, effective_at, level_of
@@ -54,7 +52,6 @@ from everyword.types.trust import HIGHEST_LEVEL, effective_at, level_of
 _COMPARED = 50
 _KEY_BYTES = 8
 _PAIR_CHARS = 8  # of each id, in the key of a stored comparison
-LINKED_TURNS = 10  # earlier turns to which the statements of an event may be linked
 REJECT = "reject"
 _CLOSING = (Action.UPDATE, Action.RETRACT)
 
@@ -157,18 +154,12 @@ def derive(
             _correct(state, seq, reading, abouts)
             continue
         known = len(reading.compared)
-        new = [
-            statement
-            for draft in reading.checked.accepted
-            if abouts is None or _about(draft) in abouts
-            for statement in _settle(state, seq, reading, draft)
-        ]
+        for draft in reading.checked.accepted:
+            if abouts is None or _about(draft) in abouts:
+                _settle(state, seq, reading, draft)
         # Refusals have no subject, so they stay in the journal when only some subjects are derived again.
         for reason in _refusals(reading) if abouts is None else ():
             state.note(seq, reading.event, REJECT, reason=reason)
-        # With `abouts`, derive_anew() makes the links, which need all statements of an event.
-        if new and abouts is None:
-            writer.put_edges(_edges(writer, seq, new))
         if reading.found != EventReading() and (abouts is None or len(reading.compared) > known):
             kept[seq] = to_body(reading.found, reading.compared)
     writer.put_changes(state.changes)
@@ -194,10 +185,7 @@ def derive_anew(
         _forget_verdicts(writer, model, readings, reread)
     derive(writer, sorted(readings.items()), model, abouts)
     after = _ids_of(writer, seqs)
-    changed = [seq for seq in readings if before.get(seq) != after.get(seq)]
-    relink(writer, changed)
-    writer.drop_loose_edges()
-    return changed
+    return [seq for seq in readings if before.get(seq) != after.get(seq)]
 
 
 class Reread(NamedTuple):
@@ -247,14 +235,6 @@ def _forget_verdicts(writer: Writer, model: ModelReader, readings: Mapping[int, 
             del reading.compared[key]
         if old:
             writer.put_model_readings({seq: to_body(reading.found, reading.compared)}, model=model.name)
-
-
-def relink(writer: Writer, seqs: Sequence[int]) -> None:
-    """Renew the links of events whose statements changed, and of the turns after them."""
-    for seq in sorted({*seqs, *writer.said_later(seqs, limit=LINKED_TURNS)}):
-        stated = writer.statements_of([seq]).get(seq, [])
-        writer.drop_links([one.id for one in stated])
-        writer.put_edges(_edges(writer, seq, stated) if stated else ())
 
 
 def stated(writer: Writer, seqs: Sequence[int]) -> list[Stated]:
@@ -369,11 +349,11 @@ def _change(
     )
 
 
-def _settle(state: _Known, seq: int, reading: Reading, draft: StatementDraft) -> Iterable[Statement]:
-    """Do what comparing says; give the statement that was added, if one was."""
+def _settle(state: _Known, seq: int, reading: Reading, draft: StatementDraft) -> None:
+    """Do what comparing says."""
     event, id, draft = reading.event, statement_id(draft), _in_zone(draft, reading.event)
     if state.writer.statement(id) is not None:
-        return ()  # the same words were read twice
+        return  # the same words were read twice
     outcome = decide(draft, state.like(draft), state.compare(seq, reading))
     if outcome.action is Action.ADD and id in reading.follows:
         followed = state.writer.statement(reading.follows[id])
@@ -383,7 +363,7 @@ def _settle(state: _Known, seq: int, reading: Reading, draft: StatementDraft) ->
     if outcome.action is Action.NONE:
         if target is not None:  # else the journal could not tell about whom it is, when that is derived anew
             state.note(seq, event, outcome.action, reason=outcome.reason, target=target)
-        return ()
+        return
     late = outcome.ends_at if outcome.action is Action.ADD else None
     follows = target if outcome.action in (Action.UPDATE, Action.RETRACT) else None
     statement = adopt(draft, recorded_at=event.recorded_at, replaces=follows, superseded_at=late)
@@ -395,7 +375,6 @@ def _settle(state: _Known, seq: int, reading: Reading, draft: StatementDraft) ->
         ended = Outcome(action=Action.RETRACT, reason="over with it", target=other, ends_at=ended_at(draft, other))
         state.close(other, ended, event)
         state.note(seq, event, ended.action, reason=ended.reason, statement=statement.id, target=other.id)
-    return (statement,)
 
 
 def _by_trust(state: _Known, event: Event, draft: StatementDraft, outcome: Outcome) -> Outcome:
@@ -502,34 +481,5 @@ def _hashed(about: str, keys: Iterable[str]) -> list[int]:
     return [int.from_bytes(fingerprint("key", about, key)[:_KEY_BYTES], signed=True) for key in sorted(keys)]
 
 
-# Links
-
-
 def _ids_of(writer: Writer, seqs: Sequence[int]) -> dict[int, set[tuple[str, str | None]]]:
     return {seq: {(one.id, one.replaces) for one in several} for seq, several in writer.statements_of(seqs).items()}
-
-
-def _edges(writer: Writer, seq: int, new: Sequence[Statement]) -> list[Edge]:
-    before = writer.said_earlier(seq, limit=LINKED_TURNS)
-    stated = writer.statements_of(before)
-    turn_of = {earlier: -distance for distance, earlier in enumerate(before, 1)}
-    earlier = [Placed(statement=one, turn=turn_of[at]) for at, several in stated.items() for one in several]
-    found = link([Placed(statement=one, turn=0) for one in new], earlier, _similarity)
-    return [_edge(one) for one in found]
-
-
-def _edge(found: Link) -> Edge:
-    return Edge(
-        source=found.source,
-        target=found.target,
-        kind=found.kind.value,
-        weight=found.weight,
-        at=found.at,
-        reason=found.reason,
-    )
-
-
-def _similarity(one: Statement, other: Statement) -> float:
-    """Compare by words; vectors would make the result depend on the model."""
-    mine, theirs = set(question_terms(one.content)), set(question_terms(other.content))
-    return len(mine & theirs) / math.sqrt(len(mine) * len(theirs)) if mine and theirs else 0.0

@@ -1,14 +1,14 @@
 """Claims -> facts with windows: what was true when, as far as all that was said tells.
 
-The facts about a subject and a relation follow from the set of claims alone. Placing a new claim folds it together with
-the claims that the existing facts rest on, so that no order of arrival, and no repetition, changes the result: late
-news of an older time lands in the past, a newer word closes an older one, and two words of one moment are a conflict.
+The facts about a subject and a relation follow from the set of claims alone, so that no order of arrival, and no
+repetition, changes the result: late news of an older time lands in the past, a newer word closes an older one, and two
+words of one moment are a conflict.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import NamedTuple
@@ -17,50 +17,6 @@ from everyword.types.graph import ANY, RELATIONS, Fact, FactDraft, Relation, fac
 from everyword.types.trust import trust_of
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Changes:
-    """What a new claim changes: facts that are new, that look different now, and that are no more."""
-
-    added: tuple[Fact, ...] = ()
-    changed: tuple[tuple[Fact, Fact], ...] = ()  # before, after
-    gone: tuple[Fact, ...] = ()
-
-    @property
-    def empty(self) -> bool:
-        """Tell whether nothing changes."""
-        return not (self.added or self.changed or self.gone)
-
-
-def place(new: FactDraft | Iterable[FactDraft], existing: Iterable[Fact]) -> Changes:
-    """Place claims among the facts about the same subjects and relations; other facts are left alone."""
-    drafts = [new] if isinstance(new, FactDraft) else list(new)
-    touched = {_key(draft.subject, draft.relation, draft.object) for draft in drafts}
-    before = [fact for fact in existing if _key(fact.subject, fact.relation, fact.object) in touched]
-    known = [source for fact in before for source in fact.sources]
-    return _difference(before, timeline([*known, *drafts]))
-
-
-def readdressed(facts: Iterable[Fact], moved: Mapping[str, str]) -> Changes:
-    """Fold facts anew after names moved from one entity to another: `moved` maps ids of names to ids of entities.
-
-    Give all facts of the entities that the names moved from and to; `NameIndex.learn` says which names moved.
-    """
-    before = list(facts)
-    return _difference(before, timeline(addressed((source for fact in before for source in fact.sources), moved)))
-
-
-def addressed(drafts: Iterable[FactDraft], homes: Mapping[str, str]) -> list[FactDraft]:
-    """Give claims to the entities that their names belong to; `NameIndex.homes` maps all names."""
-    return [
-        replace(
-            draft,
-            subject=homes.get(draft.subject_form, draft.subject),
-            object=homes.get(draft.object_form, draft.object),
-        )
-        for draft in drafts
-    ]
 
 
 def timeline(drafts: Iterable[FactDraft]) -> list[Fact]:
@@ -266,16 +222,6 @@ def _fact(run: _Run) -> Fact:
         confidence=max(draft.confidence for draft in sources),
         sources=sources,
         conflicts=run.conflicts,
-    )
-
-
-def _difference(before: list[Fact], after: list[Fact]) -> Changes:
-    old = {fact.id: fact for fact in before}
-    new = {fact.id: fact for fact in after}
-    return Changes(
-        added=tuple(fact for fact in after if fact.id not in old),
-        changed=tuple((old[fact.id], fact) for fact in after if fact.id in old and old[fact.id] != fact),
-        gone=tuple(fact for fact in before if fact.id not in new),
     )
 
 

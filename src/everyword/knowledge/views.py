@@ -15,7 +15,8 @@ from everyword.knowledge import graph
 from everyword.knowledge.concepts import fold_rows, reads_statements
 from everyword.knowledge.reading import EventReading
 from everyword.knowledge.statements import Reading, derive, read_new, readings_of, stated_in
-from everyword.storage.protocol import CONCEPTS, FACTS, STATEMENTS, Reader, Writer
+from everyword.storage.protocol import Reader, Writer
+from everyword.storage.rows import CONCEPTS, FACTS, STATEMENTS
 from everyword.types.events import Event
 
 Rows = Sequence[tuple[int, Event]]  # events with their places in the log

@@ -1,19 +1,22 @@
-"""Compute the window of a snapshot."""
+"""What matters now, without a question: three tiers of events, concepts and intents within a token budget."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
-from everyword.knowledge.attention import Node, window
 from everyword.knowledge.concepts import Topics, topics_of
 from everyword.knowledge.intents import intents_in
 from everyword.models.protocol import Tokenizer
-from everyword.storage.protocol import Access, Reader
-from everyword.text.rendering import name, one_line, speaker_line
+from everyword.storage.protocol import Reader
+from everyword.storage.rows import Access
+from everyword.text.rendering import fence_tokens, fenced, name, one_line, speaker_line
 from everyword.text.terms import shortened
 from everyword.types.events import Event
-from everyword.types.intents import LIVE, Intent, Window
+from everyword.types.intents import LIVE, Intent, Tier, Window, WindowItem
 from everyword.types.times import day_in_words
 from everyword.types.trust import effective_at, may_be_shown_unasked
 
@@ -80,7 +83,7 @@ def _concept_nodes(topics: Topics) -> list[Node]:
             id=id,
             text=f"{name(concept.label)}: {shortened(one_line(concept.description), LONGEST_LINE)}",
             at=concept.last_at,
-            links=tuple(sorted(topics.by_id[id].neighbours)),
+            links=tuple(sorted(topics.neighbours[id])),
             group=id,
         )
         for id, concept in topics.concepts.items()
@@ -110,3 +113,167 @@ def _line(event: Event) -> str:
     """Write an event on one line: day, speaker, text."""
     text = shortened(one_line(event.text), LONGEST_LINE)
     return f"{day_in_words(event.at)}, {speaker_line(text, speaker=event.speaker)}"
+
+
+# Shares of the budget; the rest stays free for headings and for what comes next (CogniFold).
+SHARES: Mapping[Tier, float] = {Tier.IMMEDIATE: 0.1, Tier.WORKING: 0.3, Tier.BACKGROUND: 0.5}
+# What each tier weighs.
+IMMEDIATE_RECENCY, IMMEDIATE_URGENCY = 0.7, 0.3
+WORKING_RANK, WORKING_RECENCY, WORKING_KIND = 0.5, 0.3, 0.2
+BACKGROUND_RANK, BACKGROUND_DIVERSITY = 0.8, 0.2
+# Of a node's standing in the graph: PageRank and recalls weigh 2 to 1, as .4 and .2 do in the priority of a write.
+RANK_SHARE, ACCESS_SHARE = 2 / 3, 1 / 3
+FADES_PER_HOUR = 0.01  # recency is exp(-.01 h): half in three days
+URGENT_WITHIN_H = 24  # of a deadline: urgency is 2 there, 1 a week before, and in between falls evenly
+CALM_FROM_H = 168
+KIND_WEIGHT = {"intent": 1.0, "concept": 0.8, "event": 0.4}
+DAMPING, ROUNDS = 0.85, 40  # of PageRank; .85^40 leaves a thousandth
+HEADING_TOKENS = 4  # of a tier's name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """Something that may be in the window."""
+
+    kind: str  # event, concept or intent
+    id: str
+    text: str
+    at: datetime  # when it last had to do with anything
+    links: tuple[str, ...] = ()  # ids of the nodes that it points to
+    recalled: int = 0
+    deadline: datetime | None = None
+    group: str | None = None  # what it shares with others: its session or concept
+
+
+def window(
+    nodes: Sequence[Node],
+    *,
+    now: datetime,
+    budget: int,
+    count: Callable[[str], int],
+    tokenizer: str,
+    fence_key: bytes | None = None,
+) -> Window:
+    """Choose what each tier holds; what is in one is not in the next.
+
+    fence_key: what the fence around the text is derived from; None for a random one.
+    """
+    ranks = _ranks(nodes)
+    most = max((node.recalled for node in nodes), default=0)
+    seen = {
+        node.id: _Seen(
+            rank=ranks[node.id],
+            recency=math.exp(-FADES_PER_HOUR * max(0.0, (now - node.at).total_seconds() / 3600)),
+            access=math.log1p(node.recalled) / math.log1p(most) if most else 0.0,
+            urgency=_urgency(node.deadline, now),
+        )
+        for node in nodes
+    }
+    left = {node.id: node for node in sorted(nodes, key=lambda node: (node.at, node.id), reverse=True)}
+    items: list[WindowItem] = []
+    room = budget - fence_tokens(count)
+    for tier, share in SHARES.items():
+        items += _filled(tier, int(room * share), left, seen, count)
+    text = fenced(_lines(items), fence_key)
+    return Window(
+        items=tuple(items),
+        text=text,
+        tokens=count(text) if text else 0,
+        budget=budget,
+        tokenizer=tokenizer,
+        at=now,
+    )
+
+
+def _lines(items: Sequence[WindowItem]) -> str:
+    """Write the items under the names of their tiers, each behind a dash: no words of theirs begin a line."""
+    lines: list[str] = []
+    for tier in Tier:
+        held = [item for item in items if item.tier is tier]
+        lines += [f"[{tier.value}]", *(f"- {item.text}" for item in held)] if held else []
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    rank: float
+    recency: float
+    access: float
+    urgency: float  # 1 to 2
+
+    @property
+    def standing(self) -> float:
+        return RANK_SHARE * self.rank + ACCESS_SHARE * self.access
+
+
+def _filled(
+    tier: Tier, room: int, left: dict[str, Node], seen: Mapping[str, _Seen], count: Callable[[str], int]
+) -> list[WindowItem]:
+    """Take the best that is left while it fits; what does not fit here may fit into the next tier."""
+    room -= HEADING_TOKENS
+    items: list[WindowItem] = []
+    groups: Counter[str] = Counter()
+    waiting = dict(left)
+    while waiting and room > 0:
+        scores = {id: _score(tier, node, seen[id], groups) for id, node in waiting.items()}
+        best = max(scores, key=scores.__getitem__)
+        node = waiting.pop(best)
+        tokens = count(f"- {node.text}") + 1  # and its line break
+        if tokens > room:
+            continue
+        del left[best]
+        room -= tokens
+        groups[node.group or node.id] += 1
+        there = seen[best]
+        items.append(
+            WindowItem(
+                kind=node.kind,
+                id=node.id,
+                text=node.text,
+                at=node.at,
+                tier=tier,
+                score=scores[best],
+                tokens=tokens,
+                rank=there.rank,
+                recency=there.recency,
+                access=there.access,
+                urgency=there.urgency,
+            )
+        )
+    return items
+
+
+def _score(tier: Tier, node: Node, seen: _Seen, groups: Mapping[str, int]) -> float:
+    if tier is Tier.IMMEDIATE:
+        return IMMEDIATE_RECENCY * seen.recency + IMMEDIATE_URGENCY * (seen.urgency - 1)
+    if tier is Tier.WORKING:
+        kind = WORKING_KIND * KIND_WEIGHT.get(node.kind, 0.0)
+        return (WORKING_RANK * seen.standing + WORKING_RECENCY * seen.recency + kind) * seen.urgency
+    diversity = 1 / (1 + groups.get(node.group or node.id, 0))
+    return BACKGROUND_RANK * seen.standing + BACKGROUND_DIVERSITY * diversity
+
+
+def _urgency(deadline: datetime | None, now: datetime) -> float:
+    if deadline is None or deadline < now:
+        return 1.0
+    hours = (deadline - now).total_seconds() / 3600
+    if hours <= URGENT_WITHIN_H:
+        return 2.0
+    return 1.0 + max(0.0, (CALM_FROM_H - hours) / (CALM_FROM_H - URGENT_WITHIN_H))
+
+
+def _ranks(nodes: Sequence[Node]) -> dict[str, float]:
+    """Compute PageRank along the links, the highest being 1."""
+    ids = [node.id for node in nodes]
+    known = set(ids)
+    targets = {node.id: [one for one in node.links if one in known and one != node.id] for node in nodes}
+    ranks = dict.fromkeys(ids, 1 / len(ids)) if ids else {}
+    for _ in range(ROUNDS if ids else 0):
+        loose = sum(ranks[one] for one in ids if not targets[one])
+        fresh = dict.fromkeys(ids, (1 - DAMPING + DAMPING * loose) / len(ids))
+        for source, linked in targets.items():
+            for target in linked:
+                fresh[target] += DAMPING * ranks[source] / len(linked)
+        ranks = fresh
+    highest = max(ranks.values(), default=1.0)
+    return {one: rank / highest for one, rank in ranks.items()}

@@ -19,9 +19,8 @@ from everyword.errors import EmbeddingFailed, EverywordError
 from everyword.models.onnx import Session, load_runtime, loading, open_session, register
 from everyword.models.protocol import well_formed
 from everyword.models.token_codec import unit
-from everyword.models.tokenizers import open_tokenizer
+from everyword.models.tokenizers import Encoding, open_tokenizer
 from everyword.models.weights import ModelFiles
-from everyword.models.wordpiece import Encoding
 
 MAX_TOKENS = 512  # the model's positions
 # Texts are cut before tokenising, so that megabytes cost nothing: 512 tokens of prose are never this long.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Any, Protocol, cast
+from typing import Any, cast
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
@@ -26,8 +26,8 @@ from everyword.models.http_client import (
     check_url,
     find_key,
 )
-from everyword.models.llm.json_schema import read_json
-from everyword.models.onnx import Session, loading, open_session, register
+from everyword.models.llm.json_schema import list_schema, object_schema, read_json
+from everyword.models.onnx import loading, open_session, register
 from everyword.models.protocol import LLM, Reranker, Schema, well_formed
 from everyword.models.tokenizers import open_any_tokenizer
 from everyword.models.weights import CROSS_ENCODER, MODEL, TOKENIZER, ModelFiles, find_model, unpinned_files
@@ -114,7 +114,7 @@ class CrossEncoder:
 
     def forget_sessions(self) -> None:
         self._lock = Lock()
-        self._session: _PairSession | None = None
+        self._session: Any = None
 
     @property
     def name(self) -> str:
@@ -143,7 +143,7 @@ class CrossEncoder:
         with ThreadPoolExecutor(workers, thread_name_prefix="everyword-rerank") as pool:
             return np.array(list(pool.map(score, passages)), np.float32)
 
-    def _score(self, session: _PairSession, tokenizer: _PairTokenizer, query: _Pairable, passage: str) -> float:
+    def _score(self, session: Any, tokenizer: Any, query: Any, passage: str) -> float:
         text = _encoded(tokenizer, passage)
         text.truncate(MAX_TOKENS - tokenizer.num_special_tokens_to_add(True) - len(query.ids))
         pair = tokenizer.post_process(query, text)
@@ -162,7 +162,7 @@ class CrossEncoder:
             raise RerankFailed(f"{self._name} returned {found.size} numbers for a pair, or one that is not finite.")
         return float(found.reshape(()))
 
-    def _opened(self) -> _PairSession:
+    def _opened(self) -> Any:
         if self._session is not None:
             return self._session
         with loading(), self._lock:
@@ -171,12 +171,12 @@ class CrossEncoder:
                 digests = self._files.sha256
                 sha256 = digests.get(EXTERNAL_WEIGHTS, digests[MODEL])
                 # One thread per pair and one pair per core gives the best throughput; all threads share one session.
-                session = cast(_PairSession, open_session(self._files.paths[MODEL], sha256=sha256, threads=1))
+                session: Any = open_session(self._files.paths[MODEL], sha256=sha256, threads=1)
                 self._check(session)
                 self._session = session
             return self._session
 
-    def _check(self, session: _PairSession) -> None:
+    def _check(self, session: Any) -> None:
         unknown = {entry.name for entry in session.get_inputs()} - {"input_ids", "attention_mask", "token_type_ids"}
         shape = session.get_outputs()[0].shape
         if unknown or (len(shape) == 2 and isinstance(shape[1], int) and shape[1] != 1):
@@ -185,51 +185,11 @@ class CrossEncoder:
                 fix="A reranker takes input_ids, attention_mask (and token_type_ids), and returns one logit per pair.",
             )
 
-    def _tokenizer(self) -> _PairTokenizer:
+    def _tokenizer(self) -> Any:
         return open_any_tokenizer(self._files.paths[TOKENIZER])
 
 
-class _Pairable(Protocol):
-    """The part of tokenizers.Encoding that is used here."""
-
-    @property
-    def ids(self) -> list[int]: ...
-
-    @property
-    def type_ids(self) -> list[int]: ...
-
-    def truncate(self, max_length: int) -> None: ...
-
-
-class _PairTokenizer(Protocol):
-    """The part of tokenizers.Tokenizer that is used here."""
-
-    def encode(self, text: str, *, add_special_tokens: bool = True) -> _Pairable: ...
-
-    def post_process(self, encoding: _Pairable, pair: _Pairable) -> _Pairable: ...
-
-    def num_special_tokens_to_add(self, is_pair: bool) -> int: ...
-
-
-class _ModelPort(Protocol):
-    """A named input or output of a model."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def shape(self) -> list[Any]: ...
-
-
-class _PairSession(Session, Protocol):
-    """The part of onnxruntime.InferenceSession that is used here."""
-
-    def get_inputs(self) -> list[_ModelPort]: ...
-
-    def get_outputs(self) -> list[_ModelPort]: ...
-
-
-def _encoded(tokenizer: _PairTokenizer, text: str) -> _Pairable:
+def _encoded(tokenizer: Any, text: str) -> Any:
     try:
         return tokenizer.encode(well_formed(text[:MAX_CHARACTERS]), add_special_tokens=False)
     except Exception as error:  # the package raises bare Exception
@@ -370,7 +330,8 @@ class ListwiseReranker:
         return scores
 
     def _ranking(self, question: str, passages: Sequence[str]) -> list[int]:
-        schema = _schema(len(passages))
+        number: Schema = {"type": "integer", "minimum": 1, "maximum": len(passages)}
+        schema = object_schema(ranking=list_schema(number, len(passages)))
         try:
             reply = self._llm.complete(
                 system=SYSTEM,
@@ -389,18 +350,3 @@ def _prompt(question: str, passages: Sequence[str]) -> str:
     numbered = [{"number": place, "text": text[:MAX_LISTWISE_CHARACTERS]} for place, text in enumerate(passages, 1)]
     rows = ",\n".join(map(json_text, numbered))
     return f"Question: {json_text(question[:MAX_CHARACTERS])}\n\nPassages:\n[{rows}]"
-
-
-def _schema(number: int) -> Schema:
-    return {
-        "type": "object",
-        "properties": {
-            "ranking": {
-                "type": "array",
-                "items": {"type": "integer", "minimum": 1, "maximum": number},
-                "maxItems": number,
-            }
-        },
-        "required": ["ranking"],
-        "additionalProperties": False,
-    }

@@ -71,7 +71,7 @@ EVERYWORD_READER = PinnedModel(
     name="everyword-reader",
     sha256={
         "reader.onnx": "b3ddf3a4e0983347319ba68f7aa6b00d8f07c791222b1a236b7bcb4d9f977027",
-        "reader.json": "4afd7b767a85b7f97b2c7dddfd271058493d00d2d4633c72285c599a00ae868e",
+        "reader.json": "69c190ecba943a24bd9eccf7caa999a39dd04af3de14fa7a91d2d0442653ab8a",
     },
     package="everyword_models",
     package_folder="everyword-reader",

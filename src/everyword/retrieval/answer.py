@@ -104,6 +104,13 @@ def content_terms(question: str, hits: Iterable[Hit]) -> set[int]:
     return set(question_terms(question).keys() - names.keys() - term_counts(_ASKING).keys())
 
 
+def refused(question: str, asked: Analysis, hits: Hits, by: str = "quote") -> Answer:
+    """Say that the memory holds no answer; with the closest line, if it has a word of the question."""
+    near = hits[0] if hits and is_grounded(question, asked, hits[:1], ()) else None
+    nearest = "" if near is None else _quoted(near, sentence_of(near, question, asked))
+    return Answer(question=question, confidence=hits.confidence, written_by=by, nearest=nearest)
+
+
 def _slots(stated: Iterable[Statement]) -> dict[str, str]:
     """Map events to the attribute they state: a move states "lives in", though nobody says "live"."""
     return {one.event_id: one.slot.attribute.replace("_", " ") for one in stated if one.slot}
@@ -126,7 +133,7 @@ def answer_with_quotes(
     else:
         ranked = _trusted_first(question, _stating_first(question, hits), _slots(stated))
     if not ranked:
-        return Answer(question=question, confidence=hits.confidence)
+        return refused(question, asked, hits)
     ahead = {
         one.event_id for one in stated if one.date is not None and one.valid_from and one.date.start > one.valid_from
     }
@@ -339,10 +346,14 @@ def _reply(asking: Hit, hits: Sequence[Hit]) -> Hit | None:
 
 def _quote_line(hit: Hit, span: Span, question: str, asked: Analysis, mark: str, ahead: Collection[str]) -> str:
     words = hit.event.text[span.start : span.end]
-    source = (name(hit.event.speaker or ""), label_of(hit.event), day_in_words(hit.event.at))
-    quote = f"“{indented(words)}” ({', '.join(part for part in source if part)}) {mark}"
+    quote = f"{_quoted(hit, span)} {mark}"
     date = _date(hit, words, question, hit.event.id in ahead) if asked.shape is Shape.DATE else None
     return quote if date is None else f"{date}: {quote}"
+
+
+def _quoted(hit: Hit, span: Span) -> str:
+    source = (name(hit.event.speaker or ""), label_of(hit.event), day_in_words(hit.event.at))
+    return f"“{indented(hit.event.text[span.start : span.end])}” ({', '.join(part for part in source if part)})"
 
 
 def _date(hit: Hit, words: str, question: str, ahead: bool) -> str | None:

@@ -22,8 +22,8 @@ from everyword.retrieval.candidates import (
 )
 from everyword.retrieval.config import Arm, StatementArm
 from everyword.retrieval.fusion import reciprocal_rank_fusion
-from everyword.storage.postings import Ranking
-from everyword.storage.protocol import Reader, Seqs
+from everyword.storage.postings import Ranking, Seqs
+from everyword.storage.protocol import Reader
 from everyword.text.terms import term_counts
 from everyword.types.events import Filter
 from everyword.types.trust import UNVOUCHED, is_vouched

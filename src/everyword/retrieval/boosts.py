@@ -11,7 +11,7 @@ from everyword.retrieval.candidates import Candidate
 from everyword.retrieval.config import SearchConfig
 from everyword.retrieval.query_analysis import Analysis, Window
 from everyword.retrieval.subject_match import ABOUT, NamedPeople
-from everyword.storage.protocol import Outline
+from everyword.storage.rows import Outline
 from everyword.text.dates import Granularity
 from everyword.types.events import ASSISTANTS, USERS, Filter
 from everyword.types.times import to_micros

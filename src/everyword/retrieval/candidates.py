@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from everyword.retrieval.config import SearchConfig
-from everyword.storage.postings import Ranking
-from everyword.storage.protocol import Model, Outline, Reader, Seqs
+from everyword.storage.postings import Ranking, Seqs
+from everyword.storage.protocol import Reader
+from everyword.storage.rows import Model, Outline
 from everyword.types.events import Span
 
 WORDS_ARM = "words"

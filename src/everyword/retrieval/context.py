@@ -13,6 +13,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
+from itertools import zip_longest
 from typing import NamedTuple
 
 from everyword.lazy_patterns import lazy_pattern
@@ -20,9 +21,12 @@ from everyword.models.protocol import Tokenizer
 from everyword.retrieval.answer import ASKS_DONE, ENOUGH, content_terms, is_grounded
 from everyword.retrieval.dates_in_text import date_notes
 from everyword.retrieval.dedup import NearDuplicates
-from everyword.retrieval.query_analysis import Analysis, Kind
+from everyword.retrieval.query_analysis import Analysis, Kind, Shape
 from everyword.retrieval.superseded import asks_past, statement_terms
-from everyword.storage.protocol import Known, Reader, Seqs
+from everyword.storage.postings import Seqs
+from everyword.storage.protocol import Reader
+from everyword.storage.rows import Known
+from everyword.text.dates import Granularity
 from everyword.text.rendering import fence_tokens, fenced, one_line, speaker_line
 from everyword.text.spans import asks, sentences
 from everyword.text.terms import term_counts
@@ -162,6 +166,29 @@ def pack(
             chosen.remove(max(chosen, key=lambda line: line.rank))
         else:
             first.pop()
+
+
+# A time shorter than a week is asked for to find one thing; a longer one, mostly to hear what happened.
+_PERIODS = frozenset((Granularity.WEEK, Granularity.MONTH, Granularity.SEASON, Granularity.QUARTER, Granularity.YEAR))
+
+
+def periods(asked: Analysis, which: Filter) -> list[Filter]:
+    """List the longer times that a question names, as filters within the one given."""
+    found: list[Filter] = []
+    for window in asked.windows if asked.shape is Shape.THING else ():
+        since = window.start if which.since is None else max(window.start, which.since)
+        until = window.end if which.until is None else min(window.end, which.until)
+        if window.granularity in _PERIODS and since < until:
+            found.append(replace(which, since=since, until=until))
+    return found
+
+
+def interleaved(hits: Sequence[Hit], others: Sequence[Hit]) -> list[Hit]:
+    """Take one hit of each list in turn; what comes twice counts once."""
+    found: dict[int, Hit] = {}
+    for hit in (one for pair in zip_longest(hits, others) for one in pair if one is not None):
+        found.setdefault(hit.seq, hit)
+    return list(found.values())
 
 
 def _opening(instruction: str, confidence: float | None, budget: int, tokenizer: Tokenizer) -> str:

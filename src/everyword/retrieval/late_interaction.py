@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from everyword.models.protocol import LateInteraction, Question
 from everyword.retrieval.candidates import Candidate, NeighbourGain
 from everyword.retrieval.config import Neighbours
-from everyword.storage.protocol import Model, Reader, Seqs
+from everyword.storage.postings import Seqs
+from everyword.storage.protocol import Reader
+from everyword.storage.rows import Model
 from everyword.types.events import Span
 
 Floats = NDArray[np.float32]

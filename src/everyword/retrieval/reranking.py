@@ -21,7 +21,7 @@ from everyword.retrieval.candidates import (
 )
 from everyword.retrieval.config import SearchConfig
 from everyword.retrieval.late_interaction import MaxSim, joint_matches, new_neighbours, turns_around
-from everyword.storage.protocol import Model
+from everyword.storage.rows import Model
 from everyword.text.rendering import encoder_line
 from everyword.types.events import Event, Span
 

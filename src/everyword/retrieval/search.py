@@ -22,7 +22,8 @@ from everyword.retrieval.quotes import choose_quote
 from everyword.retrieval.reranking import late_interaction_stage
 from everyword.retrieval.subject_match import NamedPeople, subject_boost
 from everyword.retrieval.superseded import DEPTH, current_first
-from everyword.storage.protocol import Model, Reader
+from everyword.storage.protocol import Reader
+from everyword.storage.rows import Model
 from everyword.text.terms import question_terms
 from everyword.types.events import Event, Filter, Hit, Hits
 from everyword.types.trust import trust_of
@@ -32,6 +33,7 @@ MOST_TERMS = 256
 Rerank = Callable[[list[Candidate], Mapping[int, Event]], list[Candidate]]
 
 _SPARE = 10  # events fetched beyond those asked for
+_REPETITIONS = 100  # candidates that may repeat others, where too few hits were left
 
 
 def search(
@@ -46,12 +48,11 @@ def search(
     model: Model | None,
     encode: EncodeQuestion,
     rerank: Rerank | None = None,
-    deep: bool = False,
 ) -> Hits:
     """Find the `k` best events for a question, in one snapshot; with k=None the question decides how many.
 
-    rerank: the cross-encoder stage, if the memory has one. deep: also return events beyond the candidate pool, where
-    `k` is more than it holds.
+    Where repetitions fill the candidates, or `k` is more than there are, events beyond them follow.
+    rerank: the cross-encoder stage, if the memory has one.
     """
     asked = analyse(text, now)
     terms = {term: float(count) for term, count in question_terms(text).most_common(MOST_TERMS)}
@@ -79,10 +80,15 @@ def search(
             ranked = follow_causal_chain(scope, ranked, asked)
     if maxsim is None:
         ranked = _weigh_by_trust(scope, ranked)
-    if deep and k is not None:
-        ranked = [*ranked, *search_deeper(scope, ranked, question, k)]
     count = auto_k(ranked, asked, config) if k is None else k
+    if len(ranked) < count:
+        ranked = [*ranked, *search_deeper(scope, ranked, question, count)]
     hits = _hits(scope, ranked, text, asked, count, rerank, as_of=which.as_of is not None)
+    # A reranker has reordered the candidates, so that they can't be gone through again.
+    if len(hits) < count and rerank is None:
+        more = search_deeper(scope, ranked, question, len(ranked) + _REPETITIONS)
+        if more:
+            hits = _hits(scope, [*ranked, *more], text, asked, count, None, as_of=which.as_of is not None)
     return Hits(hits, confidence=sure, pending=reader.count_pending_vectors())
 
 

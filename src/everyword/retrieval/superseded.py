@@ -11,10 +11,10 @@ from dataclasses import replace
 
 from everyword.retrieval.newest_first import PAST
 from everyword.retrieval.query_analysis import Analysis
-from everyword.storage.protocol import Reader, Seqs
+from everyword.storage.postings import Seqs
+from everyword.storage.protocol import Reader
 from everyword.text.terms import question_terms, term_counts
-from everyword.types.events import Event, Hit, Score, Span
-from everyword.types.ids import raw_event_id
+from everyword.types.events import Event, Hit, Score, Span, raw_event_id
 from everyword.types.statements import Statement, Status
 from everyword.types.times import day_in_words
 

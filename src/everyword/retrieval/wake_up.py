@@ -28,8 +28,7 @@ from everyword.storage.protocol import Reader
 from everyword.text.rendering import fence_tokens, fenced, one_line
 from everyword.text.spans import sentences
 from everyword.text.terms import question_terms, term_counts
-from everyword.types.events import ASSISTANTS, Citation, Event, Score, Span
-from everyword.types.ids import raw_event_id
+from everyword.types.events import ASSISTANTS, Citation, Event, Score, Span, raw_event_id
 from everyword.types.intents import LIVE, Identity, Intent, IntentCategory, WakeUp, WakeUpLine
 from everyword.types.statements import BY_HAND, Statement, StatementKind, Status
 from everyword.types.times import day_in_words

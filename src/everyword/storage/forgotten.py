@@ -18,8 +18,7 @@ import hashlib
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from everyword.types.events import Event
-from everyword.types.ids import fingerprint, raw_event_id
+from everyword.types.events import Event, fingerprint, raw_event_id
 from everyword.types.times import to_micros
 
 SALT = "salt"  # the name of the fact: 16 random bytes of this store, in hex

@@ -20,11 +20,6 @@ def unit_of(model: int, seq: int, window: int) -> int:
     return (model << (_SEQ_BITS + _WINDOW_BITS)) | (seq << _WINDOW_BITS) | window
 
 
-def unit_range(model: int, first_seq: int, last_seq: int) -> tuple[int, int]:
-    """Give the lowest and highest unit of a model's events from `first_seq` to `last_seq`."""
-    return unit_of(model, first_seq, 0), unit_of(model, last_seq + 1, 0) - 1
-
-
 def unit_bounds(model: int) -> tuple[int, int]:
     """Give the lowest and highest unit of a model."""
     return unit_of(model, 0, 0), unit_of(model + 1, 0, 0) - 1

@@ -1,250 +1,169 @@
-"""The interface of a store, and the names that its callers use.
+"""The interface of a store, and what all stores share.
 
-A `Store` gives readers and writers. Both stores share their code: `Reader`, `Writer` and `Tables` are the SQL classes
-of `storage/sql/`, which SQLite and PostgreSQL complete with their own connections and queries.
+A `Store` gives readers and writers. `Reader`, `Writer` and `Tables` are the SQL classes of `storage/sql/`, which SQLite
+and PostgreSQL complete with their own connections and queries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from contextlib import AbstractContextManager
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from everyword.storage.postings import Ranking, Seqs, Terms
-from everyword.storage.rows import (
-    ANALYSIS,
-    CONCEPTS,
-    COPYING,
-    COUNTED,
-    EMBED,
-    FACTS,
-    FENCE_KEY,
-    IN_MEMORY,
-    NOT_OWED,
-    PLAN,
-    READ,
-    SCRUB_OWED,
-    SPEAKS,
-    STATEMENTS,
-    SUMMARISE,
-    VIEWS,
-    Access,
-    Act,
-    Audit,
-    ClaimRow,
-    Commits,
-    Cursor,
-    Draft,
-    EdgeRow,
-    Edit,
-    Extent,
-    FactFilter,
-    FactKey,
-    FileRead,
-    FoldMark,
-    GraphState,
-    Job,
-    JobRow,
-    Known,
-    LooseRow,
-    Member,
-    MentionRow,
-    Model,
-    NameRow,
-    Outline,
-    PassageRow,
-    PlanRow,
-    Reach,
-    Rebuild,
-    StatedBy,
-    StatementFilter,
-    StatementText,
-    StoredKey,
-    StoredWebhook,
-    Tally,
-    Undone,
-    UnitVector,
-    WorkRow,
-    WrittenRow,
-)
+from everyword.errors import BadLocation
+from everyword.settings import beside
+from everyword.storage.rows import Audit, Commits
+from everyword.storage.sql.audit import audit
 from everyword.storage.sql.reader import FileReader, Reader
-from everyword.storage.sql.tables import (
-    DERIVED_TABLES,
-    SPACES,
-    VECTOR_TABLES,
-    WORD_TABLES,
-    Sum,
-    Table,
-    Tables,
-    row_hash,
-)
+from everyword.storage.sql.snapshot import Caches
+from everyword.storage.sql.tables import Tables
 from everyword.storage.sql.writer import FileWriter, Writer
 
-__all__ = [
-    "ANALYSIS",
-    "CONCEPTS",
-    "COPYING",
-    "COUNTED",
-    "DERIVED_TABLES",
-    "EMBED",
-    "FACTS",
-    "FENCE_KEY",
-    "IN_MEMORY",
-    "NOT_OWED",
-    "PLAN",
-    "READ",
-    "SCRUB_OWED",
-    "SPACES",
-    "SPEAKS",
-    "STATEMENTS",
-    "SUMMARISE",
-    "VECTOR_TABLES",
-    "VIEWS",
-    "WORD_TABLES",
-    "Access",
-    "Act",
-    "Audit",
-    "ClaimRow",
-    "Commits",
-    "Cursor",
-    "Draft",
-    "EdgeRow",
-    "Edit",
-    "Extent",
-    "FactFilter",
-    "FactKey",
-    "FileRead",
-    "FileReader",
-    "FileWriter",
-    "FoldMark",
-    "GraphState",
-    "Job",
-    "JobRow",
-    "Known",
-    "LooseRow",
-    "Member",
-    "MentionRow",
-    "Model",
-    "NameRow",
-    "Outline",
-    "PassageRow",
-    "PlanRow",
-    "Ranking",
-    "Reach",
-    "Reader",
-    "Rebuild",
-    "Seqs",
-    "ServerCard",
-    "StatedBy",
-    "StatementFilter",
-    "StatementText",
-    "Store",
-    "StoredKey",
-    "StoredWebhook",
-    "Sum",
-    "Table",
-    "Tables",
-    "Tally",
-    "Terms",
-    "Undone",
-    "UnitVector",
-    "WorkRow",
-    "Workplace",
-    "Writer",
-    "WrittenRow",
-    "row_hash",
-]
+__all__ = ["FileReader", "FileWriter", "Reader", "ServerCard", "Store", "Tables", "Workplace", "Writer"]
 
 
-class Store(Protocol):
+class Store(ABC):
     """Where a memory lives."""
 
-    @property
-    def location(self) -> str: ...
+    def __init__(self) -> None:
+        self._pid = os.getpid()
+        self._read_only = False
+        self._caches = Caches()
+        self._commits = Commits()
 
     @property
-    def read_only(self) -> bool: ...
+    @abstractmethod
+    def location(self) -> str:
+        """Name the place, without a password."""
+
+    @property
+    def read_only(self) -> bool:
+        """Tell whether nothing can be written."""
+        return self._read_only
 
     @property
     def commits(self) -> int:
         """Count the transactions of this thread, so that an interrupted call can tell whether it committed anything."""
-        ...
+        return self._commits.count
 
-    def reader(self, space: str) -> AbstractContextManager[Reader]:
+    @contextmanager
+    def reader(self, space: str) -> Generator[Reader]:
         """Take a snapshot to read a space; it lasts for the `with` block."""
-        ...
+        with self.file_reader() as file:
+            file.sql.space(space)  # models come with it
+            yield file.reader(space)
 
+    @abstractmethod
     def file_reader(self) -> AbstractContextManager[FileReader]:
         """Take a snapshot to read what belongs to no space, or several spaces; it lasts for the `with` block."""
-        ...
 
-    def file_writer(self, *, patience_s: float | None = None) -> AbstractContextManager[FileWriter]:
-        """Begin a transaction, as `writer` does, to write what belongs to no space, or to several spaces."""
-        ...
+    @abstractmethod
+    def file_writer(
+        self, *, patience_s: float | None = None, space: str | None = None
+    ) -> AbstractContextManager[FileWriter]:
+        """Begin a transaction, as `writer` does, to write what belongs to no space, or to several spaces.
 
-    def writer(self, space: str, *, patience_s: float | None = None) -> AbstractContextManager[Writer]:
+        space: the one whose turn is taken as the transaction begins; others are taken when they are written to.
+        """
+
+    @contextmanager
+    def writer(self, space: str, *, patience_s: float | None = None) -> Generator[Writer]:
         """Wait for the write lock and begin a transaction; commits at the end of the `with` block.
 
         patience_s: how long to wait for the lock; busy_timeout_s by default.
         """
-        ...
+        with self.file_writer(patience_s=patience_s, space=space) as file:
+            yield file.writer(space)
 
-    def table_reader(self) -> AbstractContextManager[Tables]:
+    @contextmanager
+    def table_reader(self) -> Generator[Tables]:
         """Take a snapshot of the tables themselves, to copy them."""
-        ...
+        with self.file_reader() as file:
+            yield file.sql.tables()
 
-    def table_writer(self) -> AbstractContextManager[Tables]:
+    @contextmanager
+    def table_writer(self) -> Generator[Tables]:
         """Begin a transaction on the tables themselves; commits at the end of the `with` block."""
-        ...
+        with self.file_writer() as file:
+            yield file.sql.tables()
+        self._caches.clear()
 
-    def exchange(self, space: str) -> AbstractContextManager[tuple[Writer, Tables]]:
+    @contextmanager
+    def exchange(self, space: str) -> Generator[tuple[Writer, Tables]]:
         """Begin one transaction for a space and for whole tables; commits at the end of the `with` block."""
-        ...
+        with self.file_writer() as file:
+            yield file.writer(space), file.sql.tables()
+        self._caches.clear()
 
+    @abstractmethod
     def tend(self) -> int:
         """Do the store's own upkeep, such as building a vector index for a large space; return how many were done."""
-        ...
 
     @property
+    @abstractmethod
     def scrubs_itself(self) -> bool:
         """Whether forgetting scrubs at once; False where that would lock out others who share the store."""
-        ...
 
     @property
+    @abstractmethod
     def unscrubbed(self) -> tuple[str, ...]:
         """List the places where removed text may remain until scrub() is called."""
-        ...
 
+    @abstractmethod
     def scrub(self) -> tuple[str, ...]:
         """Rewrite the data on disk so that no removed text is left; return the places that this does not reach.
 
         Raises StoreBusy where other readers prevent that.
         """
-        ...
 
     def audit(self, *, deep: bool = True, only: str | None = None) -> Audit:
         """Check pages and counters, and compare the indexes with the log; `only` limits that to one space."""
-        ...
+        with self.file_reader() as reader:
+            return audit(reader, deep=deep, only=only)
 
+    @abstractmethod
     def renew_digests(self, tables: Collection[str]) -> None:
         """Recompute the digests of tables that were rebuilt from the log, for later audits."""
-        ...
 
     def backup(self, path: str) -> None:
         """Write a consistent copy to a new file while others read and write."""
-        ...
+        self._check_usable()
+        target = Path(path).expanduser()
+        if target.exists():
+            raise BadLocation(f"{target} exists already; a backup never overwrites. Choose another name.")
+        if not target.parent.is_dir():
+            raise BadLocation(f"The folder {target.parent} does not exist; make it first.")
+        partial = beside(target)
+        try:
+            self._copy_into(partial)
+            os.replace(partial, target)
+        finally:
+            # What SQLite had begun beside it, where the disk was full.
+            for left in ("", "-journal", "-wal", "-shm", "-lock"):
+                partial.with_name(partial.name + left).unlink(missing_ok=True)
 
+    @abstractmethod
     def schema(self) -> int:
         """Return the version of the schema."""
-        ...
 
+    @abstractmethod
     def size(self, *, by_part: bool = False) -> tuple[int, dict[str, int]]:
         """Return the bytes on disk: the total, and by table where asked for."""
-        ...
 
+    @abstractmethod
     def close(self) -> None:
         """Close all connections and files."""
-        ...
+
+    @abstractmethod
+    def _copy_into(self, path: Path) -> None:
+        """Copy all that the store holds into a new SQLite file."""
+
+    @abstractmethod
+    def _check_usable(self) -> None:
+        """Raise Closed or StoreForked where the store can't be used."""
 
 
 class ServerCard(NamedTuple):

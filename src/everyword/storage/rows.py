@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everyword.storage.postings import Terms
-from everyword.types.api_keys import ApiKey
 from everyword.types.concepts import EdgeKind
 from everyword.types.events import Event, Json, Problem, Span
-from everyword.types.feed import Webhook
 from everyword.types.graph import FactDraft, KnownName
+from everyword.types.service import ApiKey, Webhook
 from everyword.types.statements import StatementKind, Status
 
 
@@ -191,9 +190,6 @@ class MentionRow(NamedTuple):
     stop: int
     type: str
     votes: int  # hundredths
-    kin: str | None = None
-    owner: str | None = None
-    bare: bool = False
 
 
 class FactKey(NamedTuple):
@@ -308,8 +304,7 @@ EMBED = "embed"  # the kind of job that gives an event its vectors
 IN_MEMORY = ":memory:"  # the location of a store that lives and ends with its process
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Model:
+class Model(NamedTuple):
     """A model whose vectors a store holds."""
 
     id: int
@@ -375,11 +370,6 @@ class Outline(NamedTuple):
     recorded_at: int  # likewise
     states: StatedBy | None = None  # None where it states nothing
 
-    @property
-    def effective_at(self) -> int:
-        """Return the time that recency counts from: an event dated in the future counts from when it was recorded."""
-        return min(self.at, self.recorded_at)
-
 
 class PassageRow(NamedTuple):
     """A stored window: its event, its span and its packed token vectors."""
@@ -389,8 +379,7 @@ class PassageRow(NamedTuple):
     tokens: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class Job(NamedTuple):
     """A job in the queue."""
 
     id: int
@@ -424,7 +413,7 @@ class Audit:
     problems: tuple[Problem, ...] = ()
 
 
-ANALYSIS = "analysis"  # the version of core/words.py that made the postings
+ANALYSIS = "analysis"  # the version of the analysis (text/terms.py) that made the postings
 STATEMENTS, FACTS, CONCEPTS = "statements", "facts", "concepts"
 # The views of the log, in the order in which they are derived, with the version of the code that derives each. Raise a
 # version where the code derives something else: the view is then derived again.

@@ -51,7 +51,7 @@ CREATE INDEX claims_subject ON claims (space, subject, relation, object);
 CREATE TABLE digests (
   name TEXT PRIMARY KEY,                      -- of the table
   rows INTEGER NOT NULL,
-  total INTEGER NOT NULL                      -- the hashes of its rows, added up modulo 2^62; see storage/sqlite/digests.py
+  total INTEGER NOT NULL                      -- the hashes of its rows, added up modulo 2^62; see storage/sqlite/schema.py
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE entity_edits (
@@ -236,7 +236,7 @@ CREATE TABLE fold_loose (
   settled INTEGER,                            -- seq of the event from which on it looks no more
   at INTEGER NOT NULL,
   vector BLOB NOT NULL,
-  body TEXT NOT NULL,                         -- its words, names and themes; JSON
+  body TEXT NOT NULL,                         -- its id, when it was recorded, its words; JSON
   PRIMARY KEY (space, seq)
 ) STRICT, WITHOUT ROWID;
 
@@ -374,7 +374,6 @@ CREATE TABLE mentions (
   stop INTEGER NOT NULL,
   type TEXT NOT NULL,
   votes INTEGER NOT NULL,                     -- hundredths: how sure
-  body TEXT,                                  -- the relation in "my sister Mia"; JSON
   PRIMARY KEY (space, name, seq, start)
 ) STRICT, WITHOUT ROWID;
 
@@ -489,19 +488,6 @@ CREATE TABLE spaces (
   last_seq INTEGER NOT NULL DEFAULT 0,        -- of the last event that was added, also if it was forgotten since
   epoch INTEGER NOT NULL DEFAULT 0            -- moves when anything is removed or rebuilt: caches in memory start anew
 ) STRICT;
-
-CREATE TABLE statement_edges (
-  space INTEGER NOT NULL,
-  source TEXT NOT NULL,
-  target TEXT NOT NULL,
-  kind TEXT NOT NULL,
-  weight REAL NOT NULL,
-  at INTEGER,
-  reason TEXT NOT NULL,
-  PRIMARY KEY (space, source, target, kind)
-) STRICT, WITHOUT ROWID;
-
-CREATE INDEX statement_edges_target ON statement_edges (space, target);
 
 CREATE TABLE statement_keys (
   space INTEGER NOT NULL,

@@ -13,8 +13,7 @@ from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 
-from everyword.types.events import DEFAULT_SPACE, Json
-from everyword.types.ids import fingerprint
+from everyword.types.events import DEFAULT_SPACE, Json, fingerprint
 
 CONCEPT_PREFIX = "co_"
 INTENT_PREFIX = "in_"

@@ -11,8 +11,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from everyword.lazy_patterns import lazy_pattern
-from everyword.types.events import DEFAULT_SPACE, Span
-from everyword.types.ids import fingerprint
+from everyword.types.events import DEFAULT_SPACE, Span, fingerprint
 
 ENTITY_PREFIX = "en_"
 FACT_PREFIX = "fa_"
@@ -32,16 +31,12 @@ class EntityType(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mention:
-    """Words of an event that name an entity or its relation to somebody: "Mia", "my sister"."""
+    """Words of an event that name an entity."""
 
     span: Span
     text: str  # verbatim
     type: EntityType
     score: float  # 0 to 1: confidence in the type
-    kin: str | None = None  # "sister", in "my sister Mia" and in "my sister"
-    owner: str | None = None  # whose sister, by name; None means the speaker's
-    bare: bool = False  # only the relation is said, no name
-    why: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +48,6 @@ class Entity:
     type: EntityType
     space: str = DEFAULT_SPACE
     aliases: tuple[str, ...] = ()  # without the name itself
-    kin: tuple[tuple[str, str], ...] = ()  # whose relation it is: (id of the owner, "sister")
     events: int = 0  # number of events that mention it or are said by it
     first_at: datetime | None = None  # when it was first and last mentioned
     last_at: datetime | None = None
@@ -68,7 +62,6 @@ class KnownName:
     votes: Mapping[str, int] = field(default_factory=dict[str, int])  # type -> hundredths of a mention
     surest: int = 0  # in hundredths: highest score of its mentions
     speaks: bool = False  # a speaker has this name
-    kin: tuple[tuple[str, str], ...] = ()  # whose relation it is: (folded name of the owner, "sister")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

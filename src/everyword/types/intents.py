@@ -28,7 +28,6 @@ class IntentStatus(StrEnum):
 
 
 LIVE = (IntentStatus.PENDING, IntentStatus.SCHEDULED)
-CLOSED = (IntentStatus.RESOLVED, IntentStatus.REJECTED, IntentStatus.EXPIRED)
 
 
 class IntentAnswer(StrEnum):

@@ -4,7 +4,8 @@ An edit sets the identity, corrects or retracts a statement, answers an intent, 
 graph. It is a row of the log, so that a rebuild applies it again at the same place. Nobody said it: it is not searched
 and not listed among events, and its author is the editor.
 
-A column that only `ingest/edit_records.py` sets marks records. No session, role or `meta` can turn an event into one.
+A column that only `write_record` in `ingest/write.py` sets marks records. No session, role or `meta` can turn an event
+into one.
 """
 
 from __future__ import annotations

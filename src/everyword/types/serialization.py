@@ -18,9 +18,9 @@ from typing import Any, NamedTuple, Union, cast, get_args, get_origin, get_type_
 
 from everyword.types.concepts import Concept, Folded
 from everyword.types.events import Answer, Event, Hit, Hits, Json, Receipt, Report, Span, Written
-from everyword.types.feed import Feed, News, Waiting
 from everyword.types.graph import Entity, Fact, FactDraft
 from everyword.types.intents import Intent
+from everyword.types.service import Feed, News, Waiting
 from everyword.types.statements import Statement
 
 Schema = dict[str, Any]
@@ -141,12 +141,7 @@ def _list_encoder(layout: _ListDocument) -> Callable[[Any], Json]:
     }
 
 
-def _entity_to_json(entity: Entity) -> dict[str, Json]:
-    kin = [{"of": owner, "as": relation} for owner, relation in entity.kin]
-    return {**_member_encoder(Entity)(entity), "kin": kin}
-
-
-_ENCODERS: dict[Any, Callable[[Any], Json]] = {Event: event_to_json, Entity: _entity_to_json, Span: list}
+_ENCODERS: dict[Any, Callable[[Any], Json]] = {Event: event_to_json, Span: list}
 
 
 # JSON to values
@@ -217,12 +212,6 @@ def _event_from_json(document: Mapping[str, Json]) -> Event:
     return Event(**members)
 
 
-def _entity_from_json(document: Mapping[str, Json]) -> Entity:
-    names = [name for name in _field_names(Entity) if name != "kin"]
-    kin = tuple((one["of"], one["as"]) for one in document["kin"])
-    return Entity(**_fields_from_json(Entity, names, document), kin=kin)
-
-
 def _fact_from_json(document: Mapping[str, Json]) -> Fact:
     # The document has only the quote of each source. The rest of a source is taken from the fact.
     said: dict[str, Any] = {
@@ -250,7 +239,6 @@ def _news_from_json(document: Mapping[str, Json]) -> News:
 
 _DECODERS: dict[Any, Callable[[Any], Any]] = {
     Event: _event_from_json,
-    Entity: _entity_from_json,
     Fact: _fact_from_json,
     News: _news_from_json,
 }
@@ -308,7 +296,6 @@ _SCHEMAS: dict[Any, Schema] = {
 }
 # Members whose documents differ from what their types say.
 _MEMBER_SCHEMAS: dict[Any, dict[str, Schema]] = {
-    Entity: {"kin": {"type": "array", "items": {"type": "object", "properties": {"of": _TEXT, "as": _TEXT}}}},
     Event: {"text_bytes": {"type": "string", "contentEncoding": "base64"}},
 }
 

@@ -7,8 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from everyword.types.events import Change, Span
-from everyword.types.ids import fingerprint
+from everyword.types.events import Change, Span, fingerprint
 
 STATEMENT_PREFIX = "st_"
 BY_HAND = "by hand"  # extractor of a statement that a person wrote as a correction; its speaker is the editor

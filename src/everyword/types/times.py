@@ -109,6 +109,16 @@ def from_micros(micros: int, offset_s: int = 0) -> datetime:
     return local.replace(tzinfo=timezone(timedelta(seconds=offset_s)) if offset_s else UTC)
 
 
+def optional_micros(moment: datetime | None) -> int | None:
+    """Give the microseconds of `to_micros`; None for None."""
+    return None if moment is None else to_micros(moment)[0]
+
+
+def optional_moment(micros: int | None, offset_s: int = 0) -> datetime | None:
+    """Reverse `optional_micros`."""
+    return None if micros is None else from_micros(micros, offset_s)
+
+
 def _parsed(value: object, field: str) -> datetime:
     try:
         if isinstance(value, datetime):

@@ -15,12 +15,9 @@ from typing import IO, cast
 
 from everyword.errors import InvalidInput
 from everyword.ingest.importers.records import Item, Position, as_moment, day_of, from_epoch, item, skipped
-from everyword.ingest.importers.sources import Source
+from everyword.ingest.importers.sources import Format, Source
 from everyword.ingest.importers.streaming import Line, lines
 
-NAME = "git"
-GROWS = True
-SUFFIXES = (".txt", ".log", ".git", "")
 HISTORY = ".git"  # the part that stands for a repository's own history
 
 _FIELD, _RECORD = "\x1f", "\x1e"
@@ -38,13 +35,13 @@ def is_repository(source: Source) -> bool:
     return source.kind == "folder" and (bare or (source.path / HISTORY).exists())
 
 
-def recognise(source: Source, part: str) -> float:
+def _recognise(source: Source, part: str) -> float:
     """Recognise a saved log."""
     rows = source.head(part).decode("utf-8", "replace").splitlines()
     return 0.95 if rows and _COMMIT.fullmatch(rows[0]) and any(row.startswith("Author:") for row in rows[:8]) else 0.0
 
 
-def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
+def _read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
     """Read commits; from a repository, the oldest first."""
     return _history(source, after) if part == HISTORY else _saved(source, part, after)
 
@@ -181,9 +178,9 @@ def _item(
 ) -> Item:
     return item(
         message,
-        key=f"{NAME}:{commit}",
+        key=f"{GITLOG.NAME}:{commit}",
         where=where,
-        source={"format": NAME, "repository": repository, "commit": commit},
+        source={"format": GITLOG.NAME, "repository": repository, "commit": commit},
         at=date,
         session=f"git/{repository}/{day_of(date)}",
         speaker=name or address or None,
@@ -191,3 +188,6 @@ def _item(
         wing=repository,
         meta={"email": address, "merge": True if len(parents) > 1 else None},
     )
+
+
+GITLOG = Format(NAME="git", SUFFIXES=(".txt", ".log", ".git", ""), GROWS=True, recognise=_recognise, read=_read)

@@ -13,12 +13,8 @@ from email.utils import getaddresses, parsedate_to_datetime
 from html.parser import HTMLParser
 
 from everyword.ingest.importers.records import Item, Position, digest, item, skipped
-from everyword.ingest.importers.sources import Source
+from everyword.ingest.importers.sources import Format, Source
 from everyword.ingest.importers.streaming import MAX_RECORD_BYTES, lines
-
-NAME = "mbox"
-GROWS = True
-SUFFIXES = (".mbox", ".mbx", "")  # Thunderbird's have none
 
 _FROM = re.compile(rb"From \S[^\n]{0,400}\d\d:\d\d")
 _MESSAGE_IDS = re.compile(r"<([^<>\s]{1,500})>")
@@ -26,13 +22,12 @@ _INVISIBLE = {"script", "style", "title"}
 _BREAKS = {"p", "br", "div", "tr", "li", "h1", "h2", "h3", "h4", "table", "blockquote"}
 
 
-def recognise(source: Source, part: str) -> float:
-    """Return the confidence, from 0 to 1, that the file has this format."""
+def _recognise(source: Source, part: str) -> float:
     head = source.head(part)
     return 0.95 if _FROM.match(head) and b"\nFrom:" in head[:4096].replace(b"\r", b"") else 0.0
 
 
-def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
+def _read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
     """Read mails: subject and text, with quoted replies."""
     after, grown = _beginning(source, part, after)
     with source.open(part) as file:
@@ -95,9 +90,10 @@ def _item(mail: Message, where: str, *, grown: bool) -> Item:
     heading = f"Subject: {subject}" if subject and (body.strip() or not _carries_files(mail)) else ""
     return item(
         "\n\n".join(piece for piece in (heading, body) if piece),
-        key=f"{NAME}:{message_id}" + (f":{digest(body)}" if grown else ""),  # its incomplete version has the plain key
+        key=f"{MBOX.NAME}:{message_id}"
+        + (f":{digest(body)}" if grown else ""),  # its incomplete version has the plain key
         where=where,
-        source={"format": NAME, "message": message_id},
+        source={"format": MBOX.NAME, "message": message_id},
         at=_moment(_header(mail, "Date")),
         session=f"mail/{earlier[0] if earlier else message_id}",
         speaker=name or address or None,
@@ -192,3 +188,6 @@ def _moment(date: str) -> str | None:
         return parsedate_to_datetime(date).isoformat()
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
+
+
+MBOX = Format(NAME="mbox", SUFFIXES=(".mbox", ".mbx", ""), GROWS=True, recognise=_recognise, read=_read)

@@ -13,7 +13,7 @@ from xml.parsers import expat
 from everyword.errors import InvalidInput
 from everyword.ingest.importers.pdf import pdf_pages
 from everyword.ingest.importers.records import Item, Position, as_moment, digest, is_binary, item, skipped
-from everyword.ingest.importers.sources import Source
+from everyword.ingest.importers.sources import Format, Source
 from everyword.ingest.importers.streaming import MAX_RECORD_BYTES, decoded
 from everyword.types.events import Span
 from everyword.types.times import as_datetime
@@ -50,17 +50,15 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoteFormat:
-    """A format whose files are read whole, and split into sections."""
+class _NoteReader:
+    """Reads files whole, and splits them into sections."""
 
-    NAME: str
-    SUFFIXES: tuple[str, ...]
+    name: str
     magic: bytes  # the first bytes of each file
     confidence: float
     note_of: Callable[[str, bytes], Note]
-    role: str = "note"
-    unit: str = "line"
-    GROWS: bool = False
+    role: str
+    unit: str
 
     def recognise(self, source: Source, part: str) -> float:
         """Recognise a file by its suffix and its first bytes."""
@@ -94,9 +92,9 @@ class NoteFormat:
             return skipped("a heading without text", where, section.text, expected=True)
         return item(
             section.text,
-            key=f"{self.NAME}:{path}:{name}",
+            key=f"{self.name}:{path}:{name}",
             where=where,
-            source={"format": self.NAME, "note": path, self.unit: section.number},
+            source={"format": self.name, "note": path, self.unit: section.number},
             at=_day(note.about, path),
             otherwise_at=source.modified(part),
             session=path,
@@ -285,14 +283,22 @@ def _sections(body: str, first_line: int) -> Iterator[Section]:
         yield Section(tuple(name for _, name in path), start_line, body[start:].strip("\n"))
 
 
-MARKDOWN = NoteFormat(NAME="markdown", SUFFIXES=(".md", ".markdown"), magic=b"", confidence=0.6, note_of=_markdown)
+def _format(
+    name: str,
+    suffixes: tuple[str, ...],
+    confidence: float,
+    note_of: Callable[[str, bytes], Note],
+    *,
+    magic: bytes = b"",
+    role: str = "note",
+    unit: str = "line",
+) -> Format:
+    reader = _NoteReader(name=name, magic=magic, confidence=confidence, note_of=note_of, role=role, unit=unit)
+    return Format(NAME=name, SUFFIXES=suffixes, recognise=reader.recognise, read=reader.read)
+
+
+MARKDOWN = _format("markdown", (".md", ".markdown"), 0.6, _markdown)
 # The least that is taken: a text is whatever nothing else recognises.
-TEXT = NoteFormat(
-    NAME="text", SUFFIXES=(".txt", ".text", ".rst", ".org"), magic=b"", confidence=0.5, note_of=_plain_text
-)
-WORD = NoteFormat(
-    NAME="docx", SUFFIXES=(".docx", ".docm"), magic=b"PK\x03\x04", confidence=0.9, note_of=_word, role="document"
-)
-PDF = NoteFormat(
-    NAME="pdf", SUFFIXES=(".pdf",), magic=b"%PDF", confidence=0.9, note_of=_pdf, role="document", unit="page"
-)
+TEXT = _format("text", (".txt", ".text", ".rst", ".org"), 0.5, _plain_text)
+WORD = _format("docx", (".docx", ".docm"), 0.9, _word, magic=b"PK\x03\x04", role="document")
+PDF = _format("pdf", (".pdf",), 0.9, _pdf, magic=b"%PDF", role="document", unit="page")

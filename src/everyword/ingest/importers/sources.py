@@ -10,16 +10,16 @@ import re
 import stat
 import zipfile
 import zlib
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, Literal, cast
+from typing import IO, Any, Literal, Protocol, cast
 from unicodedata import category
 
 from everyword.errors import BadLocation, InvalidInput
-from everyword.ingest.importers.records import from_epoch
+from everyword.ingest.importers.records import Item, Position, from_epoch
 from everyword.storage.open_files import is_held, opened
 
 try:
@@ -315,3 +315,20 @@ class _Utf16AsUtf8(io.RawIOBase):
 
     def tell(self) -> int:
         return self._at
+
+
+class ReadFormat(Protocol):
+    """Reads a file, starting after a position: yields events and skipped entries, each with the position after it."""
+
+    def __call__(self, source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """A format that can be imported."""
+
+    NAME: str  # that `--format` takes
+    SUFFIXES: tuple[str, ...]  # of its files, "" for none; empty: any
+    GROWS: bool = False  # programs only append to files of this format
+    recognise: Callable[[Source, str], float]  # the confidence, from 0 to 1, that a file has this format
+    read: ReadFormat

@@ -15,13 +15,9 @@ from pathlib import PurePosixPath
 
 from everyword.errors import InvalidInput
 from everyword.ingest.importers.records import Item, Position, as_dict, as_name, digest, item, skipped
-from everyword.ingest.importers.sources import Source, suffix
+from everyword.ingest.importers.sources import Format, Source, suffix
 from everyword.ingest.importers.streaming import MAX_RECORD_BYTES, each_json_line, each_json_value, first_records, lines
 from everyword.types.events import Json
-
-NAME = "table"
-GROWS = False  # the last row may be continued
-SUFFIXES = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".json")
 
 _COLUMNS = {
     "text": ("text", "content", "message", "body", "note", "memory", "fact", "quote", "comment"),
@@ -38,8 +34,7 @@ _MAX_COLUMNS = 1_000  # more is not a table that people wrote
 _MAX_META_CHARS = 1_000  # of one column beside the text
 
 
-def recognise(source: Source, part: str) -> float:
-    """Return the confidence, from 0 to 1, that the file has this format."""
+def _recognise(source: Source, part: str) -> float:
     if suffix(part) in (".csv", ".tsv", ".tab"):
         return 0.6 if b"\x00" not in source.head(part) else 0.0
     if suffix(part) == ".json":
@@ -47,7 +42,7 @@ def recognise(source: Source, part: str) -> float:
     return 0.55 if any(isinstance(row.get(_field(row, "text")), str) for row in first_records(source, part)) else 0.0
 
 
-def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
+def _read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
     """Read row by row; the whole file is read even when resuming, since keys count repeated rows."""
     path = PurePosixPath(part).with_suffix("").as_posix()
     modified = source.modified(part)
@@ -118,9 +113,9 @@ def _item(row: dict[str, Json], where: str, path: str, seen: Counter[str], modif
     at = fields.pop("at", None)
     return item(
         text,
-        key=f"{NAME}:{path}:{name}" + (f":{seen[name]}" if seen[name] > 1 else ""),
+        key=f"{TABLE.NAME}:{path}:{name}" + (f":{seen[name]}" if seen[name] > 1 else ""),
         where=where,
-        source={"format": NAME, "file": path},
+        source={"format": TABLE.NAME, "file": path},
         at=at.strip().replace("/", "-") if isinstance(at, str) else at,
         otherwise_at=modified,
         session=as_name(fields.get("session")) or path,
@@ -135,3 +130,8 @@ def _field(row: dict[str, Json], field: str) -> str:
     """Find the column of a field, however it is capitalised."""
     named = {column.strip().lower().replace(" ", "_"): column for column in row}
     return next((named[one] for one in _COLUMNS[field] if one in named), "")
+
+
+TABLE = Format(
+    NAME="table", SUFFIXES=(".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".json"), recognise=_recognise, read=_read
+)  # the last row may be continued

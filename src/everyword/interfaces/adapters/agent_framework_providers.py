@@ -17,12 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from everyword.extras import need
 from everyword.interfaces.adapters.conversations import Conversation, Item, Said
-from everyword.interfaces.adapters.documents import as_memory, finished, to_json_text
+from everyword.interfaces.adapters.documents import AnyMemory, as_memory, finished, to_json_text
 
 if TYPE_CHECKING:
     from agent_framework import AgentSession, ContextProvider, HistoryProvider, Message, SessionContext
-
-    from everyword.interfaces.adapters.documents import AnyMemory
 else:
     _framework = need("agent_framework", extra="agent-framework")
     ContextProvider, HistoryProvider = _framework.ContextProvider, _framework.HistoryProvider
@@ -51,7 +49,7 @@ class EverywordContextProvider(ContextProvider):
         budget: most tokens of what an agent is told. filters: conditions of each search, such as speaker or since.
         """
         super().__init__(source_id)
-        self._memory = as_memory(memory) if wing is None else as_memory(memory).wing(wing)
+        self._memory = as_memory(memory, wing)
         self._budget = budget
         self._filters = dict(filters or {})
 

@@ -6,14 +6,11 @@ The docstrings of `recall` and `remember` are what the model reads, so they are 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from everyword.interfaces.adapters.documents import as_memory
+from everyword.interfaces.adapters.documents import AnyMemory, as_memory
 
-if TYPE_CHECKING:
-    from everyword.interfaces.adapters.documents import AnyMemory
-
-NOTHING = "Nothing about this is in the memory."
+NOTHING = "Not in this memory."
 
 
 class AgentTools:
@@ -33,7 +30,7 @@ class AgentTools:
         session: that of what is remembered. budget: most tokens of what a search tells. filters: conditions of each
         search, such as speaker or since.
         """
-        self.memory = as_memory(memory) if wing is None else as_memory(memory).wing(wing)
+        self.memory = as_memory(memory, wing)
         self._session = session
         self._budget = budget
         self._filters = dict(filters or {})

@@ -15,15 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from everyword.errors import InvalidInput
 from everyword.extras import need
-from everyword.interfaces.adapters.documents import as_memory, finished, hit_metadata, to_json_text
+from everyword.interfaces.adapters.documents import AnyMemory, as_memory, finished, hit_metadata, to_json_text
 
 if TYPE_CHECKING:
     from autogen_core import CancellationToken
     from autogen_core.memory import Memory, MemoryContent, MemoryMimeType, MemoryQueryResult, UpdateContextResult
     from autogen_core.model_context import ChatCompletionContext
     from autogen_core.models import SystemMessage
-
-    from everyword.interfaces.adapters.documents import AnyMemory
 else:
     _memory = need("autogen_core.memory", extra="autogen")
     Memory, MemoryContent, MemoryMimeType = _memory.Memory, _memory.MemoryContent, _memory.MemoryMimeType
@@ -51,7 +49,7 @@ class EverywordMemory(Memory):
         session: that of what `add` stores. k: how many entries a query returns. budget: most tokens of what an agent is
         told. filters: conditions of each search, such as speaker or since.
         """
-        self._memory = as_memory(memory) if wing is None else as_memory(memory).wing(wing)
+        self._memory = as_memory(memory, wing)
         self._session = session
         self._k = k
         self._budget = budget

@@ -11,12 +11,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from everyword.errors import KeyConflict, StoreBusy
 from everyword.interfaces.adapters.documents import (
     MOST_RACES,
+    TICK,
+    AnyMemory,
     Redactor,
     as_memory,
     fits_in_meta,
@@ -27,11 +28,7 @@ from everyword.interfaces.adapters.documents import (
 from everyword.types.events import Event, Json
 from everyword.types.trust import Source
 
-if TYPE_CHECKING:
-    from everyword.interfaces.adapters.documents import AnyMemory
-
 _NEAR = 20  # events read at first: most calls need a few
-_TICK = timedelta(microseconds=1)
 
 Item = dict[str, Any]
 
@@ -65,7 +62,7 @@ class Conversation:
         name: of the framework, so that histories of two frameworks in one session stay apart. said: reads an item.
         user, agent: the names of who speaks as "user" and as "assistant", if items have none.
         """
-        self.memory = as_memory(memory) if wing is None else as_memory(memory).wing(wing)
+        self.memory = as_memory(memory, wing)
         self.session = session
         self._name = name
         self._label = f"{name}.session"
@@ -177,7 +174,7 @@ class Conversation:
             {
                 **event,
                 "key": f"{self._name}:{self._prefix}{number}",
-                "at": at + (number - first) * _TICK,
+                "at": at + (number - first) * TICK,
                 "meta": {self._label: self._prefix, self._name: {**event["meta"], "number": number}},
             }
             for number, event in enumerate(events, first)

@@ -20,13 +20,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from everyword.extras import need
-from everyword.interfaces.adapters.documents import Document, Documents, Draft, Redactor
+from everyword.interfaces.adapters.documents import AnyMemory, Document, Documents, Draft, Redactor, Where
 
 if TYPE_CHECKING:
     from crewai import Memory
     from crewai.memory.types import MemoryMatch, MemoryRecord, ScopeInfo
-
-    from everyword.interfaces.adapters.documents import AnyMemory
 else:
     Memory = need("crewai", extra="crewai").Memory
     _types = need("crewai.memory.types", extra="crewai")
@@ -140,9 +138,8 @@ class _Records:
         self, query: str | None, scope: str | None, wanted: Callable[[MemoryRecord], bool] = lambda _: True
     ) -> Iterable[tuple[MemoryRecord, float]]:
         """Go through the records of a scope: the best for a query first, or the newest."""
-        options: dict[str, Any] = {"labels": _levels(scope), "meets": lambda one: wanted(_record(one))}
-        found = self._documents.find(**options) if query is None else self._documents.search(query, **options)
-        for one in found:
+        where = Where(labels=_levels(scope), meets=lambda one: wanted(_record(one)))
+        for one in self._documents.find(where, query):
             yield _record(one), one.score or 0.0
 
     def get_record(self, record_id: str) -> MemoryRecord | None:

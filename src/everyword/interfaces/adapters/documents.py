@@ -12,13 +12,13 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import wraps
 from hashlib import sha256
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
 
 from everyword.errors import KeyConflict, StoreBusy
 from everyword.memory import Memory
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from everyword.aio import AsyncMemory
     from everyword.client import Client
 
-    AnyMemory = Memory | AsyncMemory | Client
-
+AnyMemory: TypeAlias = "Memory | AsyncMemory | Client"
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -45,12 +44,13 @@ _LABEL_NAME = re.compile(r"[A-Za-z0-9_ .:/-]{1,100}")  # allowed as a JSON key i
 _MOST_LABELS = 32  # of one document; one that has more is marked with _PARTLY
 _PARTLY = "partly labelled"
 _SESSION_CHARS = 500  # a longer key is hashed: names of sessions and keys of events are limited
-_TICK = timedelta(microseconds=1)  # what a memory can tell apart
+TICK = timedelta(microseconds=1)  # what a memory can tell apart
 
 
-def as_memory(memory: AnyMemory) -> Memory:
-    """Take a memory, an async memory or a client: all have the same methods, and adapters call them from threads."""
-    return cast("Memory", getattr(memory, "sync", memory))
+def as_memory(memory: AnyMemory, wing: str | None = None) -> Memory:
+    """Take a memory, an async memory or a client, or a wing of it: all have the same methods, called from threads."""
+    taken = cast("Memory", getattr(memory, "sync", memory))
+    return taken if wing is None else taken.wing(wing)
 
 
 def wing_of(memory: Memory) -> str | None:
@@ -73,7 +73,7 @@ def hit_metadata(hit: Hit) -> dict[str, Json]:
     }
 
 
-def in_thread(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], Awaitable[R]]:
+def in_thread(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
     """Make the async method that calls a method of `self.sync` in a thread."""
 
     @wraps(method)
@@ -102,7 +102,7 @@ def time_after(memory: Memory, last: datetime | None) -> datetime:
     """Return the time of the memory's clock, or a later one if something is dated after it."""
     scope = getattr(memory, "scope", None)  # a client has none, and its own clock
     now = as_datetime(utc_now() if scope is None else scope.engine.clock())
-    return now if last is None else max(now, last + _TICK)
+    return now if last is None else max(now, last + TICK)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +133,16 @@ class Draft:
     labels: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    """Which documents to look for."""
+
+    wing: str | None = None
+    labels: Mapping[str, Json] = field(default_factory=dict[str, Json])  # of every version
+    wanted: Mapping[str, Json] = field(default_factory=dict[str, Json])  # of the current version, from `labels_of`
+    meets: Callable[[Document], bool] = lambda _: True
+
+
 class Documents:
     """The documents of one adapter in a memory."""
 
@@ -146,7 +156,7 @@ class Documents:
         """Write new versions in one transaction. Deleting what does not exist changes nothing."""
         for race in range(MOST_RACES):
             events = [event for draft in drafts if (event := self._version(draft, race)) is not None]
-            if not events or self._written(events):
+            if not events or _written(self.memory, events):
                 return
         raise StoreBusy(f"Too many concurrent changes of {self.name} documents.", fix="Try again.")
 
@@ -156,9 +166,10 @@ class Documents:
 
     def amend(self, known: Document, changes: Mapping[str, Json]) -> None:
         """Change members of a document's body without a new version, unless somebody else is changing it."""
-        entry = {**self._place(known.key, self._number(self._last(known.key)) + 1), "amends": dict(changes)}
+        number = self._number(self._last(known.key)) + 1
+        entry: dict[str, Json] = {"key": known.key, "number": number, "amends": dict(changes)}
         event = self._event(known.key, f"Read {known.key}", entry, wing=known.event.wing)
-        self._written([{**event, "at": time_after(self.memory, known.event.at)}])
+        _written(self.memory, [{**event, "at": time_after(self.memory, known.event.at)}])
 
     def get(self, key: str) -> Document | None:
         """Read the current version of a document."""
@@ -168,72 +179,53 @@ class Documents:
         """Read every version, oldest first, including deletions."""
         return [event for event in self.memory.events(session=self._session(key)) if self._number(event) > 0]
 
-    def find(
-        self,
-        *,
-        wing: str | None = None,
-        labels: Mapping[str, Json] | None = None,
-        wanted: Mapping[str, Json] | None = None,
-        meets: Callable[[Document], bool] = lambda _: True,
-    ) -> Iterator[Document]:
-        """Go through the current versions of documents, last changed first.
+    def find(self, where: Where, query: str | None = None) -> Iterator[Document]:
+        """Go through the current versions of documents: the last changed first or, for a query, the best first.
 
-        labels: labels that every version of a wanted document has. wanted: those of `labels_of` that the current
-        version has. meets: a filter.
+        Documents that recall did not return for the query come last, with a score of 0.
         """
-        given: set[str] = set()
-        for some in self._label_sets(labels, wanted):
-            for known in self._found(wing, some, meets):
-                if known.key not in given:
-                    given.add(known.key)
-                    yield known
+        return self._listed(where) if query is None else self._searched(query, where)
 
     def ids(self) -> list[str]:
         """List the event ids of all versions of all documents."""
         return [event.id for event in self.memory.events(speaker=self._speaker) if self._entry(event) is not None]
 
-    def search(
-        self,
-        query: str,
-        *,
-        wing: str | None = None,
-        labels: Mapping[str, Json] | None = None,
-        wanted: Mapping[str, Json] | None = None,
-        meets: Callable[[Document], bool] = lambda _: True,
-    ) -> Iterator[Document]:
-        """Find documents by their current text, best first.
+    def _listed(self, where: Where) -> Iterator[Document]:
+        given: set[str] = set()
+        for labels in self._label_sets(where):
+            for known in self._found(where, labels):
+                if known.key not in given:
+                    given.add(known.key)
+                    yield known
 
-        Those that recall did not return come last, with a score of 0. wing, labels, wanted, meets: as for `find`.
-        """
+    def _searched(self, query: str, where: Where) -> Iterator[Document]:
         seen: set[str] = set()
         by_text: dict[str, Hit] = {}
-        for some in self._label_sets(labels, wanted):
-            for hit in self._hits(query, wing, some):
+        for labels in self._label_sets(where):
+            for hit in self._hits(query, where.wing, labels):
                 known = None if hit.event.id in seen else self._current(hit.event)
                 seen.add(hit.event.id)
-                if known is not None and meets(known):
+                if known is not None and where.meets(known):
                     by_text.setdefault(known.text, hit)
                     yield replace(known, score=hit.score, scores=hit.scores)
-        unseen = self.find(
-            wing=wing, labels=labels, wanted=wanted, meets=lambda one: one.event.id not in seen and meets(one)
-        )
+
+        def is_unseen(one: Document) -> bool:
+            return one.event.id not in seen and where.meets(one)
+
+        unseen = self._listed(replace(where, meets=is_unseen))
         yield from self._rest(query, unseen, by_text, crowded=len(seen) >= _HITS[-1])
 
-    def _label_sets(
-        self, labels: Mapping[str, Json] | None, wanted: Mapping[str, Json] | None
-    ) -> list[dict[str, Json]]:
+    def _label_sets(self, where: Where) -> list[dict[str, Json]]:
         """Return what to look for: documents with all labels, and those that could not have all of them."""
-        common = self._labelled(labels or {})
-        if not wanted:
+        common = self._labelled(where.labels)
+        if not where.wanted:
             return [common]
-        return [{**common, **self._labelled(wanted)}, {**common, **self._labelled({_PARTLY: 1})}]
+        return [{**common, **self._labelled(where.wanted)}, {**common, **self._labelled({_PARTLY: 1})}]
 
-    def _found(
-        self, wing: str | None, labels: Mapping[str, Json], meets: Callable[[Document], bool]
-    ) -> Iterator[Document]:
+    def _found(self, where: Where, labels: Mapping[str, Json]) -> Iterator[Document]:
         keys: set[str] = set()
         changed: dict[str, dict[str, Json]] = {}
-        for event in self.memory.events(speaker=self._speaker, wing=wing, meta=labels or None, newest_first=True):
+        for event in self.memory.events(speaker=self._speaker, wing=where.wing, meta=labels or None, newest_first=True):
             entry = self._entry(event)
             if entry is None or entry["key"] in keys:
                 continue
@@ -243,11 +235,11 @@ class Documents:
                 continue
             keys.add(key)
             known = self._document(event, changed.get(key, {}))
-            if known is None or not meets(known):
+            if known is None or not where.meets(known):
                 continue
             # A newer version may have other labels, and amendments have none.
             known = self._current(event) if labels else known
-            if known is not None and meets(known):
+            if known is not None and where.meets(known):
                 yield known
 
     def _hits(self, query: str, wing: str | None, labels: Mapping[str, Json]) -> Iterator[Hit]:
@@ -313,7 +305,7 @@ class Documents:
         known = self._resolved(draft.key, last)
         if draft.body is None and known is None:
             return None
-        entry = self._place(draft.key, self._number(last) + 1 + race)
+        entry: dict[str, Json] = {"key": draft.key, "number": self._number(last) + 1 + race}
         if draft.body is None:
             entry["deleted"] = True
         else:
@@ -348,15 +340,6 @@ class Documents:
             "meta": {self.name: dict(entry)},
         }
 
-    def _written(self, events: Sequence[dict[str, Json]]) -> bool:
-        """Write events; tell whether no other writer was faster."""
-        try:
-            # The adapter has redacted the values; the keys of documents must stay intact.
-            batch = self.memory.add_many(events, redact="none")
-        except KeyConflict:
-            return False
-        return all(one.new or one.event.meta == event["meta"] for one, event in zip(batch, events, strict=True))
-
     def _document(self, version: Event, changes: Mapping[str, Json]) -> Document | None:
         entry = self._entry(version) or {}
         if entry.get("deleted"):
@@ -378,9 +361,6 @@ class Documents:
     def _number(self, event: Event | None) -> int:
         number: Any = None if event is None else (self._entry(event) or {}).get("number")
         return number if isinstance(number, int) else 0
-
-    def _place(self, key: str, number: int) -> dict[str, Json]:
-        return {"key": key, "number": number}
 
     def _labelled(self, labels: Mapping[str, Json]) -> dict[str, Json]:
         return {f"{self.name}.{name}": value for name, value in labels.items()}
@@ -468,7 +448,7 @@ class Ledger:
     """An append-only list of changes under one name. The state of an adapter is the fold of its changes."""
 
     def __init__(self, memory: AnyMemory, name: str, *, wing: str | None = None) -> None:
-        self.memory = as_memory(memory) if wing is None else as_memory(memory).wing(wing)
+        self.memory = as_memory(memory, wing)
         self.name = name
         # Keys are unique in a space, so each wing has its own numbers.
         self._prefix = f"{name}/" if wing is None else f"{name}/{wing}/"
@@ -491,12 +471,12 @@ class Ledger:
             changes, result = decide(entries)
             # An event that this handle can't see may have taken the key, so the number also rises by itself.
             taken = max(taken, entries[-1].number if entries else 0)
-            if not changes or self._written(changes, taken + 1):
+            if not changes or self._add(changes, taken + 1):
                 return result
             taken += 1
         raise StoreBusy(f"Too many concurrent changes of {self.name}.", fix="Try again.")
 
-    def _written(self, changes: Sequence[Change], first: int) -> bool:
+    def _add(self, changes: Sequence[Change], first: int) -> bool:
         events: list[dict[str, Json]] = [
             {
                 "text": change.text,
@@ -509,18 +489,21 @@ class Ledger:
             }
             for number, change in enumerate(changes, first)
         ]
-        try:
-            # The adapter has redacted the values; names and numbers of changes must stay intact.
-            batch = self.memory.add_many(events, redact="none")
-        except KeyConflict:
-            return False
-        # An event with the same key and text is a conflict unless its meaning is the same too.
-        return all(
-            written.new or written.event.meta == event["meta"] for written, event in zip(batch, events, strict=True)
-        )
+        return _written(self.memory, events)
 
     def _number(self, event: Event) -> int | None:
         if event.key is None or not event.key.startswith(self._prefix):
             return None
         written = event.key[len(self._prefix) :]
         return int(written) if written.isascii() and written.isdigit() else None
+
+
+def _written(memory: Memory, events: Sequence[dict[str, Json]]) -> bool:
+    """Write events; tell whether no other writer was faster and took a key."""
+    try:
+        # The adapter has redacted the values; keys, names and numbers must stay intact.
+        batch = memory.add_many(events, redact="none")
+    except KeyConflict:
+        return False
+    # An event with the same key and text is a conflict unless its meaning is the same too.
+    return all(one.new or one.event.meta == event["meta"] for one, event in zip(batch, events, strict=True))

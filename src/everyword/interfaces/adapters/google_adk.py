@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from everyword.errors import NotFound
 from everyword.extras import need
-from everyword.interfaces.adapters.documents import Redactor, as_memory, finished
+from everyword.interfaces.adapters.documents import AnyMemory, Redactor, as_memory, finished
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from google.adk.sessions.session import Session
     from google.genai.types import Content, Part
 
-    from everyword.interfaces.adapters.documents import AnyMemory
     from everyword.memory import Memory
     from everyword.types.events import Hit
 else:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from everyword.extras import need
 from everyword.interfaces.adapters.conversations import Conversation, Item, Said
-from everyword.interfaces.adapters.documents import as_memory, hit_metadata, to_json_text
+from everyword.interfaces.adapters.documents import AnyMemory, as_memory, hit_metadata, to_json_text
 
 if TYPE_CHECKING:
     from langchain_core.callbacks import CallbackManagerForRetrieverRun
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from langchain_core.documents import Document
     from langchain_core.messages import BaseMessage, message_to_dict, messages_from_dict
     from langchain_core.retrievers import BaseRetriever
-
-    from everyword.interfaces.adapters.documents import AnyMemory
 else:
     CallbackManagerForRetrieverRun = Any
     BaseChatMessageHistory = need("langchain_core.chat_history", extra="langchain").BaseChatMessageHistory

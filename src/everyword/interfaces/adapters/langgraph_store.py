@@ -24,10 +24,12 @@ from typing import TYPE_CHECKING, Any, cast
 from everyword.errors import EverywordError
 from everyword.extras import need
 from everyword.interfaces.adapters.documents import (
+    AnyMemory,
     Document,
     Documents,
     Draft,
     Redactor,
+    Where,
     fits_in_meta,
     labels_of,
     time_after,
@@ -53,8 +55,6 @@ if TYPE_CHECKING:
         get_text_at_path,
         validate_op_namespace,
     )
-
-    from everyword.interfaces.adapters.documents import AnyMemory
 else:
     _base = need("langgraph.store.base", extra="langgraph")
     BaseStore, Item, SearchItem = _base.BaseStore, _base.Item, _base.SearchItem
@@ -129,7 +129,7 @@ class EverywordStore(BaseStore):
 
     def sweep_ttl(self) -> int:
         """Delete items that have expired; count them. Their versions stay in the log until they are forgotten."""
-        gone = list(self._documents.find(labels={_EXPIRES: 1}, meets=self._is_expired))
+        gone = list(self._documents.find(Where(labels={_EXPIRES: 1}, meets=self._is_expired)))
         self._documents.write([Draft(key=one.key, text=f"Expired {one.key}", body=None) for one in gone])
         return len(gone)
 
@@ -174,17 +174,14 @@ class EverywordStore(BaseStore):
             return below and indexed and not self._is_hidden(one) and _meets(_value(one), op.filter or {})
 
         labels, wanted = _levels(op.namespace_prefix), wanted_labels(_OF_VALUE, _equalities(op.filter or {}))
-        if op.query:
-            found = self._documents.search(op.query, labels=labels, wanted=wanted, meets=meets)
-        else:
-            found = self._documents.find(labels=labels, wanted=wanted, meets=meets)
+        found = self._documents.find(Where(labels=labels, wanted=wanted, meets=meets), op.query or None)
         chosen = list(islice(found, op.offset, op.offset + op.limit))
         self._refresh(chosen, op.refresh_ttl)
         return [SearchItem(**_fields_of(one), score=one.score) for one in chosen]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         conditions: Iterable[MatchCondition] = op.match_conditions or ()
-        found = {_namespace(one) for one in self._documents.find() if not self._is_hidden(one)}
+        found = {_namespace(one) for one in self._documents.find(Where()) if not self._is_hidden(one)}
         kept = {one for one in found if all(_matches(one, condition) for condition in conditions)}
         cut = sorted({one[: op.max_depth] for one in kept} if op.max_depth is not None else kept)
         return cut[op.offset : op.offset + op.limit]

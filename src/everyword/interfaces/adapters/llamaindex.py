@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from everyword.extras import need
-from everyword.interfaces.adapters.documents import as_memory, finished, hit_metadata
+from everyword.interfaces.adapters.documents import AnyMemory, as_memory, finished, hit_metadata
 
 if TYPE_CHECKING:
     from llama_index.core.base.llms.types import ChatMessage
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from llama_index.core.retrievers import BaseRetriever
     from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-    from everyword.interfaces.adapters.documents import AnyMemory
     from everyword.types.events import Hit
 else:
     BaseMemoryBlock = need("llama_index.core.memory", extra="llamaindex").BaseMemoryBlock
@@ -84,8 +83,7 @@ class EverywordMemoryBlock(BaseMemoryBlock[str]):
         return None
 
     def _scope(self) -> Any:
-        memory = as_memory(self.memory)
-        return memory if self.wing is None else memory.wing(self.wing)
+        return as_memory(self.memory, self.wing)
 
 
 def _node(hit: Hit) -> NodeWithScore:

@@ -19,15 +19,17 @@ from datetime import date, datetime
 from hashlib import md5
 from itertools import islice
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from uuid import UUID, uuid5
 
 from everyword.errors import InvalidFilter, InvalidInput, NotFound
 from everyword.interfaces.adapters.documents import (
+    AnyMemory,
     Document,
     Documents,
     Draft,
     Redactor,
+    Where,
     in_thread,
     labels_of,
     time_after,
@@ -36,9 +38,6 @@ from everyword.interfaces.adapters.documents import (
 from everyword.memory import Memory
 from everyword.types.events import Json
 from everyword.types.times import as_datetime
-
-if TYPE_CHECKING:
-    from everyword.interfaces.adapters.documents import AnyMemory
 
 __all__ = ["AsyncMem0", "Mem0"]
 
@@ -178,13 +177,7 @@ class Mem0:
         if isinstance(least, bool) or not isinstance(least, int | float) or not 0 <= least <= 1:
             raise _Invalid(f"Invalid threshold: {threshold}. Must be between 0 and 1.")
         wanted = _all_filters(filters, user_id=user_id, agent_id=agent_id, run_id=run_id)
-        found = self._documents.search(
-            query.strip(),
-            wing=_wing(wanted),
-            labels=_wanted_scope(wanted),
-            wanted=_wanted_labels(wanted),
-            meets=self._meets(wanted, show_expired),
-        )
+        found = self._documents.find(self._where(wanted, show_expired), query.strip())
         near = (one for one in found if _score(one) >= least)
         most = _count(top_k if limit is None else limit)
         return {"results": [_result(one, score=_score(one), explain=explain) for one in islice(near, most)]}
@@ -208,7 +201,9 @@ class Mem0:
         """List memories, last changed first; user_id, agent_id, run_id and limit are as for `search`."""
         wanted = _all_filters(filters, user_id=user_id, agent_id=agent_id, run_id=run_id)
         most = _count(top_k if limit is None else limit)
-        return {"results": [_result(one) for one in islice(self._found(wanted, show_expired), most)]}
+        return {
+            "results": [_result(one) for one in islice(self._documents.find(self._where(wanted, show_expired)), most)]
+        }
 
     def update(
         self,
@@ -248,7 +243,7 @@ class Mem0:
     def delete_all(self, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None) -> Answer:
         """Delete all memories of a user, agent or run."""
         wanted: list[Mapping[str, Any]] = [_scope(user_id=user_id, agent_id=agent_id, run_id=run_id)]
-        gone = [one.key for one in self._found(wanted, show_expired=True)]
+        gone = [one.key for one in self._documents.find(self._where(wanted, show_expired=True))]
         self._documents.write([Draft(key=key, text=f"Deleted {key}", body=None) for key in gone])
         return {"message": "Memories deleted successfully!"}
 
@@ -302,22 +297,17 @@ class Mem0:
             raise _Missing(f"Memory with id {memory_id} not found.")
         return known
 
-    def _found(self, wanted: Sequence[Mapping[str, Any]], show_expired: bool) -> Iterable[Document]:
-        return self._documents.find(
-            wing=_wing(wanted),
-            labels=_wanted_scope(wanted),
-            wanted=_wanted_labels(wanted),
-            meets=self._meets(wanted, show_expired),
-        )
-
-    def _meets(self, wanted: Sequence[Mapping[str, Any]], show_expired: bool) -> Callable[[Document], bool]:
+    def _where(self, wanted: Sequence[Mapping[str, Any]], show_expired: bool) -> Where:
+        scope = _wanted_scope(wanted)
         today = time_after(self.memory, None).date().isoformat()
 
         def meets(one: Document) -> bool:
             last_day = cast("str | None", one.body.get("expiration_date"))
             return (show_expired or last_day is None or last_day >= today) and _meets(_fields(one), wanted)
 
-        return meets
+        # The wing is that of the user whose memories alone can match, if the filters name one.
+        wing = cast("str | None", scope.get("user_id"))
+        return Where(wing=wing, labels=scope, wanted=_wanted_labels(wanted), meets=meets)
 
 
 class AsyncMem0:
@@ -484,11 +474,6 @@ def _wanted_labels(filters: Sequence[Mapping[str, Any]]) -> dict[str, Json]:
     asked = [(name, value) for one in filters for name, value in one.items() if name not in _NOT_OF_METADATA]
     plain = {name: _dict(value).get("eq") if isinstance(value, dict) else value for name, value in asked}
     return wanted_labels(_OF_METADATA, {name: value for name, value in plain.items() if value != _ANYTHING})
-
-
-def _wing(filters: Sequence[Mapping[str, Any]]) -> str | None:
-    """Return the user whose memories alone can match, if the filters name one."""
-    return cast("str | None", _wanted_scope(filters).get("user_id"))
 
 
 def _meets(fields: Mapping[str, Any], filters: Sequence[Mapping[str, Any]]) -> bool:

@@ -8,16 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from everyword.errors import InvalidInput
 from everyword.ingest.chat_messages import events_of_messages
 from everyword.interfaces.adapters.conversations import Conversation, Item, Said
-from everyword.interfaces.adapters.documents import finished, to_json_text
+from everyword.interfaces.adapters.documents import AnyMemory, finished, to_json_text
 from everyword.types.times import utc_now
-
-if TYPE_CHECKING:
-    from everyword.interfaces.adapters.documents import AnyMemory
 
 __all__ = ["EverywordSession"]
 

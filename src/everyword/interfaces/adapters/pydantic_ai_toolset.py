@@ -20,13 +20,11 @@ from typing import TYPE_CHECKING, Any
 from everyword.extras import need
 from everyword.interfaces.adapters.agent_tools import AgentTools
 from everyword.interfaces.adapters.conversations import Conversation, Item, Said
-from everyword.interfaces.adapters.documents import to_json_text
+from everyword.interfaces.adapters.documents import AnyMemory, to_json_text
 
 if TYPE_CHECKING:
     from pydantic_ai import FunctionToolset
     from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
-
-    from everyword.interfaces.adapters.documents import AnyMemory
 else:
     FunctionToolset = need("pydantic_ai", extra="pydantic-ai").FunctionToolset
     ModelMessagesTypeAdapter = need("pydantic_ai.messages", extra="pydantic-ai").ModelMessagesTypeAdapter

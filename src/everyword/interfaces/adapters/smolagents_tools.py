@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from everyword.extras import need
 from everyword.interfaces.adapters.agent_tools import AgentTools
+from everyword.interfaces.adapters.documents import AnyMemory
 
 if TYPE_CHECKING:
     from smolagents import Tool, tool
-
-    from everyword.interfaces.adapters.documents import AnyMemory
 else:
     tool = need("smolagents", extra="smolagents").tool
 

@@ -18,14 +18,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from everyword.extras import need
-from everyword.interfaces.adapters.documents import as_memory, finished, hit_metadata
+from everyword.interfaces.adapters.documents import AnyMemory, as_memory, finished, hit_metadata
 
 if TYPE_CHECKING:
     from strands.memory import MemoryEntry, MemoryStore
     from strands.memory.types import AddMessagesContext, SearchOptions
     from strands.types.content import Message
-
-    from everyword.interfaces.adapters.documents import AnyMemory
 else:
     _memory = need("strands.memory", extra="strands")
     MemoryEntry, MemoryStore = _memory.MemoryEntry, _memory.MemoryStore
@@ -62,7 +60,7 @@ class EverywordMemoryStore(MemoryStore):
         self.max_search_results = max_search_results
         self.writable = writable
         self.extraction = writable if extraction is None else extraction
-        self._memory = as_memory(memory) if wing is None else as_memory(memory).wing(wing)
+        self._memory = as_memory(memory, wing)
         self._key = f"strands:{wing or ''}/{session or ''}/"
         self._session = session
         self._names = {"user": user, "assistant": agent}

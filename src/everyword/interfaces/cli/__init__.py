@@ -1,4 +1,4 @@
-"""The command line, generated from the registry of operations."""
+"""The command line, generated from the registry of operations. It imports late, so that the help is there at once."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _write_help(asked: str) -> int:
     """Write the help text or the version; return the exit code."""
     from everyword import __version__
-    from everyword.interfaces.cli.help_text import HELP
+    from everyword.interfaces.cli.defaults import HELP
 
     out = sys.stdout
     if out is None:  # pyright: ignore[reportUnnecessaryComparison]  it may be closed
@@ -104,10 +104,10 @@ def _run(arguments: Sequence[str], terminal: Terminal) -> int:
 
 def _run_program(name: str, arguments: list[str], terminal: Terminal) -> int:
     """Run a command that parses its own arguments. Each is imported only if called."""
-    if name in ("keys", "webhooks"):
-        from everyword.interfaces.cli.admin import main as admin
+    if name in ("keys", "webhooks", "migrate", "worker"):
+        from everyword.interfaces.cli.programs import main as program
 
-        return admin(name, arguments, terminal)
+        return program(name, arguments, terminal)
     if name == "init":
         from everyword.interfaces.cli.init import main as init
 
@@ -120,12 +120,8 @@ def _run_program(name: str, arguments: list[str], terminal: Terminal) -> int:
         from everyword.interfaces.cli.sync import main as sync
 
         return sync(arguments, terminal)
-    if name in ("migrate", "worker"):
-        from everyword.interfaces.cli import programs
-
-        return (programs.migrate if name == "migrate" else programs.worker)(arguments, terminal)
     if not any(argument.split("=")[0] == "--memory" for argument in arguments) and not {"-h", "--help"} & {*arguments}:
-        from everyword.interfaces.cli.location import default_path
+        from everyword.interfaces.cli.defaults import default_path
 
         arguments = ["--memory", default_path(make_folder=True), *arguments]
     if name == "serve":

@@ -17,7 +17,7 @@ from typing import Any
 from everyword.engine.encoding import EverywordNotice
 from everyword.errors import EverywordError, InvalidInput, InvalidTime
 from everyword.interfaces.cli import results
-from everyword.interfaces.cli.location import default_path
+from everyword.interfaces.cli.defaults import default_path
 from everyword.interfaces.cli.page import Page
 from everyword.interfaces.cli.parser import DOCTOR, WATCH, Request, UsageError
 from everyword.interfaces.cli.terminal import Terminal, progress

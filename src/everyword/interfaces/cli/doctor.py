@@ -26,7 +26,8 @@ from everyword.interfaces.cli.terminal import Terminal
 if TYPE_CHECKING:
     from everyword.memory import Memory
     from everyword.models.weights import ModelFiles
-    from everyword.storage.protocol import Job, Store
+    from everyword.storage.protocol import Store
+    from everyword.storage.rows import Job
 
 State = Literal["ok", "warning", "problem"]
 
@@ -41,7 +42,7 @@ _SERVER_WAIT_S = 60  # for an MCP server to start and answer
 _QUESTION = "Is everything all right?"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Check:
     """The result of one check."""
 
@@ -49,6 +50,14 @@ class Check:
     detail: str
     state: State = "ok"
     fix: str = ""
+
+
+def _warning(name: str, detail: str, fix: str) -> Check:
+    return Check(name, detail, state="warning", fix=fix)
+
+
+def _problem(name: str, detail: str, fix: str) -> Check:
+    return Check(name, detail, state="problem", fix=fix)
 
 
 def doctor(request: Request, location: str, terminal: Terminal) -> int:
@@ -64,8 +73,8 @@ def doctor(request: Request, location: str, terminal: Terminal) -> int:
 
 
 def _checks(request: Request, location: str) -> Iterator[Check]:
-    yield Check(name="everyword", detail=__version__)
-    yield Check(name="python", detail=f"{platform.python_version()} ({platform.system()} {platform.machine()})")
+    yield Check("everyword", __version__)
+    yield Check("python", f"{platform.python_version()} ({platform.system()} {platform.machine()})")
     for package in _PACKAGES:
         yield _package(package)
     yield from _guarded("model", lambda: _model(request.embedder))
@@ -80,11 +89,9 @@ def _guarded(name: str, check: Callable[[], Iterator[Check]]) -> Iterator[Check]
         yield from check()
     except EverywordError as error:
         detail, fix = _detail_and_fix(error)
-        yield Check(name=name, detail=detail, state="problem", fix=fix)
+        yield _problem(name, detail, fix)
     except Exception as error:
-        yield Check(
-            name=name, detail=f"{type(error).__name__}: {error}", state="problem", fix="Please report this line."
-        )
+        yield _problem(name, f"{type(error).__name__}: {error}", "Please report this line.")
 
 
 def _detail_and_fix(error: EverywordError) -> tuple[str, str]:
@@ -108,15 +115,10 @@ def _package(name: str) -> Check:
         module = load_runtime() if name == "onnxruntime" else import_module(name)
         detail = metadata.version(name)
     except Exception as error:  # a package for another processor may raise anything
-        return Check(
-            name=name,
-            detail=f"can't be imported ({error})",
-            state="problem",
-            fix=f"pip install --force-reinstall {name}",
-        )
+        return _problem(name, f"can't be imported ({error})", f"pip install --force-reinstall {name}")
     if name == "apsw":
         detail += f" with SQLite {module.sqlite_lib_version()}"
-    return Check(name=name, detail=detail)
+    return Check(name, detail)
 
 
 def _assistants(location: str) -> Iterator[Check]:
@@ -134,15 +136,15 @@ def _assistants(location: str) -> Iterator[Check]:
         found += ["the plugin"] if plugin else []
         if plugin and (hooks or server):
             fix = "everyword init --undo"
-            yield Check(name=place.title, detail=f"has {' and '.join(found)}: twice", state="warning", fix=fix)
+            yield _warning(place.title, f"has {' and '.join(found)}: twice", fix)
             continue
-        yield Check(name=place.title, detail=" and ".join(found) or "not set up (everyword init sets it up)")
+        yield Check(place.title, " and ".join(found) or "not set up (everyword init sets it up)")
         if server:
             set_up[server.memory or location] = server.command
             if shutil.which(server.command[0]) is None:
                 fix = "everyword init"
                 detail = f"{place.mcp}: {server.command[0]} is not there"
-                yield Check(name="mcp server", detail=detail, state="problem", fix=fix)
+                yield _problem("mcp server", detail, fix)
     yield from _hook_memory(set_up)
     for command in {tuple(command): None for command in set_up.values() if shutil.which(command[0])}:
         yield _server_start(command)
@@ -158,12 +160,12 @@ def _hook_memory(served: Mapping[str, Sequence[str]]) -> Iterator[Check]:
     other = [memory for memory in served if memory != found["memory"]]
     if other:
         detail = f"hooks save to {found['memory']}, MCP serves {', '.join(other)}"
-        yield Check(name="hooks", detail=detail, state="warning", fix="everyword init")
+        yield _warning("hooks", detail, "everyword init")
     elif found["errors"]:
         detail = f"last error: {found['errors'][-1]}"
-        yield Check(name="hooks", detail=detail, state="warning", fix=f"See {found['log']}")
+        yield _warning("hooks", detail, f"See {found['log']}")
     else:
-        yield Check(name="hooks", detail=f"save to {found['memory']}; no errors")
+        yield Check("hooks", f"save to {found['memory']}; no errors")
 
 
 def _server_start(command: Sequence[str]) -> Check:
@@ -192,9 +194,9 @@ def _server_start(command: Sequence[str]) -> Check:
     except (OSError, ValueError, LookupError):
         shown = " ".join(command)
         fix = "Run it by hand to see why; the extra is: pip install 'everyword[mcp]'"
-        return Check(name="mcp server", detail=f"{shown} does not answer", state="problem", fix=fix)
+        return _problem("mcp server", f"{shown} does not answer", fix)
     took = f"{time.perf_counter() - started:.1f} s"
-    return Check(name="mcp server", detail=f"{version}, answers after {took}")
+    return Check("mcp server", f"{version}, answers after {took}")
 
 
 def _model(spec: str | None) -> Iterator[Check]:
@@ -202,14 +204,14 @@ def _model(spec: str | None) -> Iterator[Check]:
     from everyword.models.weights import EVERYWORD_SMALL, find_model
 
     if spec == "none":
-        yield Check(name="model", detail="none: only words are searched")
+        yield Check("model", "none: only words are searched")
         return
     try:
         embedder = load_embedder(spec)
     except ModelMissing as error:
         yield Check(
-            name="model",
-            detail=f"{error.detail} Only words are searched.",
+            "model",
+            f"{error.detail} Only words are searched.",
             state="warning" if spec is None else "problem",
             fix=error.fix or "",
         )
@@ -219,7 +221,7 @@ def _model(spec: str | None) -> Iterator[Check]:
     started = time.perf_counter()
     embedder.question(_QUESTION)
     took = time.perf_counter() - started
-    yield Check(name="model", detail=f"{embedder.card.label}, {embedder.card.dims} dimensions, ready in {took:.2f} s")
+    yield Check("model", f"{embedder.card.label}, {embedder.card.dims} dimensions, ready in {took:.2f} s")
     if spec in (None, DEFAULT):
         yield _weights(find_model(EVERYWORD_SMALL))
 
@@ -234,14 +236,14 @@ def _weights(files: ModelFiles) -> Check:
                 )
     bulk = sum(path.stat().st_size for path in files.paths.values())
     folders = ", ".join(sorted({str(path.parent) for path in files.paths.values()}))
-    return Check(name="weights", detail=f"{size(bulk)} in {folders}, SHA-256 as pinned")
+    return Check("weights", f"{size(bulk)} in {folders}, SHA-256 as pinned")
 
 
 def _tokenizer() -> Iterator[Check]:
     from everyword.models.tokenizers import load_tokenizer
 
     tokenizer = load_tokenizer()
-    yield Check(name="tokenizer", detail=f"{tokenizer.name}: {tokenizer.count(_QUESTION)} tokens in a short question")
+    yield Check("tokenizer", f"{tokenizer.name}: {tokenizer.count(_QUESTION)} tokens in a short question")
 
 
 # The file
@@ -275,16 +277,13 @@ def _server(location: str) -> Iterator[Check]:
         if not isinstance(store, Workplace):
             return
         server = store.about()
-    yield Check(name="server", detail=f"PostgreSQL {server.version}, pgvector {server.vectors}")
-    yield Check(name="search", detail=f"words by BM25; {server.indexed} spaces have a vector index")
+    yield Check("server", f"PostgreSQL {server.version}, pgvector {server.vectors}")
+    yield Check("search", f"words by BM25; {server.indexed} spaces have a vector index")
     if server.walled:
-        yield Check(name="row-level security", detail="every transaction is limited to its space")
+        yield Check("row-level security", "every transaction is limited to its space")
     else:
-        yield Check(
-            name="row-level security",
-            detail="does not apply to this user",
-            state="warning",
-            fix="Connect as a role without SUPERUSER and BYPASSRLS.",
+        yield _warning(
+            "row-level security", "does not apply to this user", "Connect as a role without SUPERUSER and BYPASSRLS."
         )
 
 
@@ -298,16 +297,11 @@ def _read_only_store(location: str) -> Generator[Store]:
 
 
 def _file(path: Path) -> Iterator[Check]:
-    yield Check(name="memory", detail=f"{path} ({size(path.stat().st_size)})")
+    yield Check("memory", f"{path} ({size(path.stat().st_size)})")
     if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
-        yield Check(
-            name="writable",
-            detail="no, the file is read-only",
-            state="warning",
-            fix="Check the permissions of the file and its folder.",
-        )
+        yield _warning("writable", "no, the file is read-only", "Check the permissions of the file and its folder.")
     else:
-        yield Check(name="writable", detail="yes")
+        yield Check("writable", "yes")
     yield _write_ahead_log(path)
     yield _free_space(path)
 
@@ -315,38 +309,33 @@ def _file(path: Path) -> Iterator[Check]:
 def _absent(path: Path) -> Check:
     folder = next(parent for parent in path.absolute().parents if parent.exists())
     if not os.access(folder, os.W_OK) or not folder.is_dir():
-        return Check(
-            name="memory",
-            detail=f"none at {path}, and {folder} is not writable",
-            state="problem",
-            fix="Name another file with --memory or EVERYWORD_MEMORY.",
+        return _problem(
+            "memory",
+            f"none at {path}, and {folder} is not writable",
+            "Name another file with --memory or EVERYWORD_MEMORY.",
         )
-    return Check(name="memory", detail=f"none yet at {path}", state="warning", fix='Create it: everyword add "..."')
+    return _warning("memory", f"none yet at {path}", 'Create it: everyword add "..."')
 
 
 def _write_ahead_log(path: Path) -> Check:
     log = Path(f"{path}-wal")
     length = log.stat().st_size if log.exists() else 0
     if length > _WAL_LARGE_BYTES:
-        return Check(
-            name="write-ahead log",
-            detail=size(length),
-            state="warning",
-            fix="A process has been reading for very long; the log shrinks when it ends.",
+        return _warning(
+            "write-ahead log", size(length), "A process has been reading for very long; the log shrinks when it ends."
         )
-    return Check(name="write-ahead log", detail=size(length))
+    return Check("write-ahead log", size(length))
 
 
 def _free_space(path: Path) -> Check:
     free, needed = shutil.disk_usage(path.parent).free, 2 * path.stat().st_size
     if free < needed:
-        return Check(
-            name="disk",
-            detail=f"{size(free)} free",
-            state="warning",
-            fix=f"Free some space: forgetting rewrites the file and needs up to {size(needed)}.",
+        return _warning(
+            "disk",
+            f"{size(free)} free",
+            f"Free some space: forgetting rewrites the file and needs up to {size(needed)}.",
         )
-    return Check(name="disk", detail=f"{size(free)} free")
+    return Check("disk", f"{size(free)} free")
 
 
 def _lock(path: Path) -> Check:
@@ -354,21 +343,17 @@ def _lock(path: Path) -> Check:
 
     lock = Path(f"{path}-lock")
     if not lock.exists():
-        return Check(name="lock file", detail="none; the first write creates it")
+        return Check("lock file", "none; the first write creates it")
     if not os.access(lock, os.W_OK):
-        return Check(
-            name="lock file", detail=f"{lock} is not writable", state="problem", fix="Check its permissions and owner."
-        )
+        return _problem("lock file", f"{lock} is not writable", "Check its permissions and owner.")
     turn = Turn(lock, _LOCK_WAIT_S)
     try:
         with turn.taken():
-            return Check(name="lock file", detail="free")
+            return Check("lock file", "free")
     except StoreBusy:
         holders = _holders(lock)
         who = f"process {', '.join(map(str, holders))}" if holders else "another process"
-        return Check(
-            name="lock file", detail=f"{who} is writing", state="warning", fix="Wait, or check what that process does."
-        )
+        return _warning("lock file", f"{who} is writing", "Wait, or check what that process does.")
     finally:
         turn.close()
 
@@ -387,44 +372,43 @@ def _holders(lock: Path) -> list[int]:
 
 def _contents(memory: Memory, location: str, *, llm: bool) -> Iterator[Check]:
     stats = memory.stats()
-    yield Check(name="schema", detail=str(stats.schema))
+    yield Check("schema", str(stats.schema))
     vectors = f"{stats.vectors:,} vectors of {stats.model}" if stats.model else "no vectors yet"
-    yield Check(name="events", detail=f"{stats.events:,} in space {stats.space}, {vectors}")
+    yield Check("events", f"{stats.events:,} in space {stats.space}, {vectors}")
     if stats.pending:
         yield from _waiting(location, stats.space)
     else:
-        yield Check(name="queue", detail="empty")
+        yield Check("queue", "empty")
     yield from _conflicts(memory)
     yield from _behind(location, stats.space, llm=llm)
     started = time.perf_counter()
     memory.recall(_QUESTION, k=1)
-    yield Check(name="recall", detail=f"answered in {1000 * (time.perf_counter() - started):.0f} ms")
+    yield Check("recall", f"answered in {1000 * (time.perf_counter() - started):.0f} ms")
     for notice in memory.notices:
-        yield Check(name="notice", detail=notice, state="warning")
+        yield Check("notice", notice, state="warning")
     report = memory.admin.verify(deep=False)
     for problem in report.problems:
-        yield Check(name="verify", detail=f"{problem.where}: {problem.what}", state="problem", fix=problem.fix)
+        yield _problem("verify", f"{problem.where}: {problem.what}", problem.fix)
     if report.ok:
-        yield Check(name="verify", detail="quick checks passed; `everyword verify --deep` checks everything")
+        yield Check("verify", "quick checks passed; `everyword verify --deep` checks everything")
 
 
 def _conflicts(memory: Memory) -> Iterator[Check]:
     """List contradicting facts, which only a person can resolve."""
     found = memory.graph.conflicts()
     for fact in found[:_CONFLICTS_SHOWN]:
-        yield Check(
-            name="conflict",
-            detail=f"{fact.subject_name} {fact.relation.replace('_', ' ')} {fact.object_name}",
-            state="warning",
-            fix="Add an event that says which is true. everyword conflicts lists all.",
+        yield _warning(
+            "conflict",
+            f"{fact.subject_name} {fact.relation.replace('_', ' ')} {fact.object_name}",
+            "Add an event that says which is true. everyword conflicts lists all.",
         )
     if not found:
-        yield Check(name="conflicts", detail="none among the facts")
+        yield Check("conflicts", "none among the facts")
 
 
 def _waiting(location: str, space: str) -> Iterator[Check]:
     """Describe the queue: kinds of jobs and their last errors."""
-    from everyword.storage.protocol import EMBED, PLAN, READ, SUMMARISE
+    from everyword.storage.rows import EMBED, PLAN, READ, SUMMARISE
 
     with _read_only_store(location) as store, store.file_reader() as reader:
         jobs = [job for job in reader.jobs(limit=_JOBS_COUNTED) if job.space == space]
@@ -437,13 +421,13 @@ def _waiting(location: str, space: str) -> Iterator[Check]:
     ):
         same_kind = [job for job in jobs if job.kind == kind]
         if same_kind:
-            yield Check(name="queue", detail=_describe_jobs(same_kind, what), state="warning", fix=fix)
+            yield _warning("queue", _describe_jobs(same_kind, what), fix)
 
 
 def _behind(location: str, space: str, *, llm: bool) -> Iterator[Check]:
     """Report derived data that lags behind the log, and events that no LLM has read though there is one."""
     from everyword.jobs.deriver import WORDS, lag
-    from everyword.storage.protocol import IN_MEMORY
+    from everyword.storage.rows import IN_MEMORY
 
     if location == IN_MEMORY:
         return
@@ -461,18 +445,16 @@ def _behind(location: str, space: str, *, llm: bool) -> Iterator[Check]:
         events = count_of(count, "event")
         if what == WORDS:
             detail = f"of {events} indexed by an older version; new search features do not cover them yet"
-            yield Check(name=what, detail=detail, state="warning", fix="everyword settle")
+            yield _warning(what, detail, "everyword settle")
         else:
-            yield Check(name=what, detail=f"not yet derived from {events}; they are before they are read")
+            yield Check(what, f"not yet derived from {events}; they are before they are read")
     if refused:
         detail = f"{refused:,} results of an LLM were rejected, since no event supports them"
-        yield Check(name="refused", detail=detail)
+        yield Check("refused", detail)
     if unread:
         least = "at least " if unread == _UNREAD_COUNTED else ""
         detail = f"{least}{count_of(unread, 'event')} from before an LLM was set; only the reader read them"
-        yield Check(
-            name="llm", detail=detail, fix="Memory.open(..., llm_read_past=100) and settle() read the newest 100."
-        )
+        yield Check("llm", detail, fix="Memory.open(..., llm_read_past=100) and settle() read the newest 100.")
 
 
 def _describe_jobs(jobs: Sequence[Job], what: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from everyword.errors import EverywordError
-from everyword.interfaces.cli.location import default_path
+from everyword.interfaces.cli.defaults import default_path
 from everyword.private_files import make_private_folder
 from everyword.settings import expanded
 
@@ -23,17 +23,13 @@ if TYPE_CHECKING:
 
 STEPS = ("import", "vectors", "hooks", "mcp")
 _MEGABYTE = 1_000_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
-    """Session files of an agent on this machine."""
-
-    title: str
-    format: str
-    path: Path
-    files: int
-    bytes: int
+# By agent: the folder of its session files, inside its own, and how their names end.
+_SESSION_FILES = {
+    "claude-code": ("projects", ".jsonl"),
+    "codex": ("sessions", ".jsonl"),
+    "gemini": ("tmp", ".json"),
+    "copilot": ("session-state", ".jsonl"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,21 +53,14 @@ class _Plan:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the steps; return the exit code."""
-    try:
-        parsed = _parser().parse_args(arguments)
-    except SystemExit as done:
-        return done.code if isinstance(done.code, int) else 0
+    parsed = _parser().parse_args(arguments)
     if not parsed.yes and not (sys.stdin and sys.stdin.isatty()):
         _show("Nothing was done: there is no terminal to ask. Give --yes to do it, and --skip STEP to skip a step.")
         return 2
-    try:
-        if parsed.undo:
-            _undo(parsed)
-        else:
-            _set_up(_plan(parsed))
-    except EverywordError as error:
-        sys.stderr.write(f"everyword: {error}\n")
-        return error.exit_code
+    if parsed.undo:
+        _undo(parsed)
+    else:
+        _set_up(_plan(parsed))
     return 0
 
 
@@ -93,11 +82,17 @@ def _set_up(plan: _Plan) -> None:
 
 
 def _import(memory: Any, plan: _Plan) -> None:
-    for found in _sessions():
-        size = f"{found.files:,} files, {found.bytes / _MEGABYTE:.1f} MB"
-        if plan.wants("import", f"Import the sessions of {found.title} in {found.path} ({size})?"):
-            done = memory.import_events(found.path, format=found.format)
-            _show(f"{found.title}: read {done.read:,}, stored {done.added:,}, already there {done.known:,}")
+    """Import the sessions of the agents on this machine."""
+    from everyword.interfaces.hooks.install import places
+    from everyword.interfaces.hooks.state import TRANSCRIPTS
+
+    for agent, (folder, suffix) in _SESSION_FILES.items():
+        title, path = places()[agent].title, places()[agent].folder / folder
+        sizes = [one.stat().st_size for one in path.rglob(f"*{suffix}") if one.is_file()] if path.is_dir() else []
+        size = f"{len(sizes):,} files, {sum(sizes) / _MEGABYTE:.1f} MB"
+        if sizes and plan.wants("import", f"Import the sessions of {title} in {path} ({size})?"):
+            done = memory.import_events(path, format=TRANSCRIPTS[agent])
+            _show(f"{title}: read {done.read:,}, stored {done.added:,}, already there {done.known:,}")
 
 
 def _vectors(memory: Any, plan: _Plan) -> None:
@@ -126,7 +121,7 @@ def _hooks(plan: _Plan, found: Mapping[str, Place]) -> None:
 
 
 def _mcp(plan: _Plan, found: Mapping[str, Place]) -> None:
-    from everyword.interfaces.hooks.settings_files import add_server
+    from everyword.interfaces.hooks.install import add_server
 
     if find_spec("mcp") is None:
         _show("MCP: skipped, not installed. To add it: pip install 'everyword[mcp]', then run this again.")
@@ -150,8 +145,8 @@ def _found() -> dict[str, Place]:
 
 def _undo(parsed: Any) -> None:
     """Put back every settings file that was changed; the memory stays."""
-    from everyword.interfaces.hooks.install import uninstall
-    from everyword.interfaces.hooks.settings_files import home_of, installed
+    from everyword.interfaces.hooks.install import installed, uninstall
+    from everyword.interfaces.hooks.state import home_of
 
     paths = list(installed(home_of(parsed.hooks_home)))
     for path in paths:
@@ -180,22 +175,6 @@ def _change(plan: _Plan, step: str, what: str, change: Callable[..., Any]) -> No
             _show(f"{what}: done." + (f" A backup is in {done.backup}." if done.backup else ""))
     except EverywordError as error:
         _show(f"{what}: skipped. {error}")
-
-
-def _sessions() -> Iterator[_Found]:
-    from everyword.interfaces.hooks.install import places
-
-    transcripts = (
-        ("claude-code", "claude-code", "projects", ".jsonl"),
-        ("codex", "codex", "sessions", ".jsonl"),
-        ("gemini", "gemini-cli", "tmp", ".json"),
-        ("copilot", "copilot-cli", "session-state", ".jsonl"),
-    )
-    for agent, format, folder, suffix in transcripts:
-        title, path = places()[agent].title, places()[agent].folder / folder
-        sizes = [one.stat().st_size for one in path.rglob(f"*{suffix}") if one.is_file()] if path.is_dir() else []
-        if sizes:
-            yield _Found(title=title, format=format, path=path, files=len(sizes), bytes=sum(sizes))
 
 
 def _plan(parsed: Any) -> _Plan:

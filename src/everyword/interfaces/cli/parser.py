@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from everyword import __version__
 from everyword.errors import InvalidInput
-from everyword.interfaces.cli.help_text import HELP
+from everyword.interfaces.cli.defaults import HELP
 from everyword.interfaces.operations import BY_NAME, OPERATIONS, Operation, Parameter
 from everyword.interfaces.operations.parameters import FLAG, INTEGER, TEXTS, Kind
 from everyword.types.times import LOCAL
@@ -34,8 +34,23 @@ PROGRAMS = {
     "migrate": "copy a whole memory, such as from a file to PostgreSQL or back",
 }
 _WITH_VERBS = ("keys", "webhooks", "hook")  # programs that have verbs of their own
-_WITH_VALUE = ("--memory", "--space", "--wing", "--embedder", "--llm", "--reranker", "--tz")  # may come before the verb
-_FLAGS = ("--json",)
+# Options of every verb, which may also come before it: placeholder and help.
+_GLOBAL_OPTIONS = {
+    "--memory": (
+        "PATH",
+        "a file, or postgresql://... (default: EVERYWORD_MEMORY, or memory.db in the user's data folder)",
+    ),
+    "--space": ("NAME", "the tenant; spaces are separate"),
+    "--wing": ("NAME", "a person or project inside the space"),
+    "--embedder": ("NAME", "the embedding model (default: EVERYWORD_EMBEDDER, or the file's own)"),
+    "--llm": ("NAME", "an LLM for answers, such as ollama:MODEL (default: EVERYWORD_LLM)"),
+    "--reranker": ("NAME", "a reranker for recall (default: EVERYWORD_RERANKER)"),
+    "--tz": (
+        "ZONE",
+        "the time zone of times, given and shown, such as Europe/Lisbon or +02:00 (default: this machine's)",
+    ),
+}
+_JSON = "--json"
 _WATCH_SUMMARY = "print new events, concepts, intents and jobs from any process as they arrive"
 _WATCH_OPTIONS = {"every": "seconds between checks (default: 1)", "count": "stop after this many (default: never)"}
 _WATCH_KIND = "event, concept, intent or job; may be given more than once (default: all)"
@@ -114,8 +129,8 @@ def program_of(arguments: Sequence[str]) -> tuple[str, list[str]] | None:
 
 def _place_of_verb(arguments: Sequence[str]) -> int:
     place = 0
-    while place < len(arguments) and arguments[place].partition("=")[0] in (*_WITH_VALUE, *_FLAGS):
-        place += 2 if arguments[place] in _WITH_VALUE else 1
+    while place < len(arguments) and arguments[place].partition("=")[0] in (*_GLOBAL_OPTIONS, _JSON):
+        place += 2 if arguments[place] in _GLOBAL_OPTIONS else 1
     return place
 
 
@@ -180,36 +195,12 @@ class Parser(argparse.ArgumentParser):
 
 def _add_global_options(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:  # pyright: ignore[reportPrivateUsage]
     # No defaults: the verb's parser must not reset an option that comes before the verb.
-    unset = argparse.SUPPRESS
+    for option, (metavar, text) in _GLOBAL_OPTIONS.items():
+        read = _name if option in ("--space", "--wing") else str
+        parser.add_argument(option, metavar=metavar, type=read, default=argparse.SUPPRESS, help=text)
     parser.add_argument(
-        "--memory",
-        metavar="PATH",
-        default=unset,
-        help="a file, or postgresql://... (default: EVERYWORD_MEMORY, or memory.db in the user's data folder)",
+        _JSON, action="store_true", default=argparse.SUPPRESS, help="print one JSON document instead of text"
     )
-    parser.add_argument("--space", metavar="NAME", type=_name, default=unset, help="the tenant; spaces are separate")
-    parser.add_argument(
-        "--wing", metavar="NAME", type=_name, default=unset, help="a person or project inside the space"
-    )
-    parser.add_argument(
-        "--embedder",
-        metavar="NAME",
-        default=unset,
-        help="the embedding model (default: EVERYWORD_EMBEDDER, or the file's own)",
-    )
-    parser.add_argument(
-        "--llm", metavar="NAME", default=unset, help="an LLM for answers, such as ollama:MODEL (default: EVERYWORD_LLM)"
-    )
-    parser.add_argument(
-        "--reranker", metavar="NAME", default=unset, help="a reranker for recall (default: EVERYWORD_RERANKER)"
-    )
-    parser.add_argument(
-        "--tz",
-        metavar="ZONE",
-        default=unset,
-        help="the time zone of times, given and shown, such as Europe/Lisbon or +02:00 (default: this machine's)",
-    )
-    parser.add_argument("--json", action="store_true", default=unset, help="print one JSON document instead of text")
 
 
 def _add_parameter(parser: argparse.ArgumentParser, parameter: Parameter) -> None:

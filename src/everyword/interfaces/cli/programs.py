@@ -1,4 +1,4 @@
-"""`everyword migrate` and `everyword worker`, which parse their own command lines."""
+"""Programs that parse their own command lines: `everyword migrate`, `worker`, `keys` and `webhooks`."""
 
 from __future__ import annotations
 
@@ -8,19 +8,42 @@ import signal
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from everyword.engine.retry import when_there
 from everyword.errors import InvalidInput, StoreUnreachable
+from everyword.interfaces.cli.defaults import default_path
+from everyword.interfaces.cli.page import Column, Piece, Styled
+from everyword.interfaces.cli.parser import Parser, UsageError
 from everyword.interfaces.cli.terminal import Terminal, progress
 from everyword.memory import Memory
 from everyword.settings import Settings
 from everyword.storage.copy import copy_store
 from everyword.storage.opening import open_store
+from everyword.types.serialization import to_json
+from everyword.types.service import EVERY_SPACE, ApiKey, Permission, Webhook
+from everyword.types.times import utc_now
 
 _WAIT_FOR_SERVER_S = 60.0  # both may start together; after that, a supervisor may restart us
+_DAY_S = 86_400
+_UNITS_S = {"h": 3_600, "d": _DAY_S, "w": 7 * _DAY_S, "y": 365 * _DAY_S}
 
 
-def migrate(arguments: Sequence[str], terminal: Terminal) -> int:
+def main(name: str, arguments: Sequence[str], terminal: Terminal) -> int:
+    """Run a program; return the exit code."""
+    match name:
+        case "migrate":
+            return _migrate(arguments, terminal)
+        case "worker":
+            return _worker(arguments, terminal)
+        case "keys":
+            return _administer(_keys_parser(), arguments, terminal)
+        case _:
+            return _administer(_webhooks_parser(), arguments, terminal)
+
+
+def _migrate(arguments: Sequence[str], terminal: Terminal) -> int:
     """Copy a memory; return the exit code."""
     parser = argparse.ArgumentParser(
         prog="everyword migrate",
@@ -47,7 +70,7 @@ def migrate(arguments: Sequence[str], terminal: Terminal) -> int:
     return 0
 
 
-def worker(arguments: Sequence[str], terminal: Terminal) -> int:
+def _worker(arguments: Sequence[str], terminal: Terminal) -> int:
     """Run queued work until told to stop; return the exit code."""
     parser = argparse.ArgumentParser(
         prog="everyword worker",
@@ -97,3 +120,173 @@ def _open_or_wait(
             raise
         terminal.note(f"waiting for the server, {_WAIT_FOR_SERVER_S:g} s at most: {error}")
     return when_there(open_memory, within_s=_WAIT_FOR_SERVER_S, stop=stop)
+
+
+# Keys and webhooks of the service
+
+
+def _administer(parser: argparse.ArgumentParser, arguments: Sequence[str], terminal: Terminal) -> int:
+    """Run a verb of `everyword keys` or `everyword webhooks`."""
+    parsed = parser.parse_args(arguments)
+    if parsed.verb is None:
+        raise UsageError(f"Missing verb after {parser.prog.split()[-1]}.", fix=f"See {parser.prog} --help.")
+    terminal.json_wanted = parsed.json
+    with Memory.open(parsed.memory or default_path(make_folder=True), embedder="none") as memory:
+        parsed.run(memory, parsed, terminal)
+    return 0
+
+
+def _keys_parser() -> argparse.ArgumentParser:
+    parser, verbs = _with_verbs("keys", "API keys of the service. Once one exists, every request needs a key.")
+    create = verbs.add_parser("create", help="create a key and show it once", allow_abbrev=False)
+    create.add_argument("name", metavar="NAME", help="a label for the key")
+    create.add_argument(
+        "--may", choices=[one.value for one in Permission], default=Permission.READ.value, help="default: read"
+    )
+    create.add_argument(
+        "--space",
+        action="append",
+        metavar="NAME",
+        help='a space that the key opens; "acme/*" means all below acme/; may be repeated (default: all)',
+    )
+    create.add_argument("--expires", metavar="TIME", help="expiry: a time, or a duration such as 12h, 30d, 8w, 1y")
+    listed = verbs.add_parser("list", help="list keys, including expired ones", allow_abbrev=False)
+    revoke = verbs.add_parser("revoke", help="revoke a key", allow_abbrev=False)
+    revoke.add_argument("id", metavar="ID", help="as `list` shows it")
+    for verb, run in ((create, _create_key), (listed, _list_keys), (revoke, _revoke_key)):
+        _add_options(verb, run)
+    return parser
+
+
+def _webhooks_parser() -> argparse.ArgumentParser:
+    parser, verbs = _with_verbs("webhooks", "Addresses that the service sends the changes of a space to.")
+    add = verbs.add_parser("add", help="add a webhook", allow_abbrev=False)
+    add.add_argument("url", metavar="URL", help="accepts a POST with JSON")
+    add.add_argument("--space", metavar="NAME", help="the space (default: `default`)")
+    kinds = "only this kind: event, statement ...; may be repeated (default: all)"
+    add.add_argument("--kind", action="append", metavar="KIND", help=kinds)
+    listed = verbs.add_parser("list", help="list webhooks and their state", allow_abbrev=False)
+    remove = verbs.add_parser("remove", help="remove a webhook", allow_abbrev=False)
+    remove.add_argument("id", metavar="ID", help="as `list` shows it")
+    for verb, run in ((add, _add_webhook), (listed, _list_webhooks), (remove, _remove_webhook)):
+        _add_options(verb, run)
+    return parser
+
+
+def _with_verbs(name: str, description: str) -> tuple[argparse.ArgumentParser, Any]:
+    parser = Parser(prog=f"everyword {name}", description=description, allow_abbrev=False)
+    return parser, parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
+
+
+def _add_options(parser: argparse.ArgumentParser, run: object) -> None:
+    parser.add_argument("--memory", metavar="PATH", default=os.environ.get("EVERYWORD_MEMORY") or None, help="the file")
+    parser.add_argument("--json", action="store_true", help="one JSON document instead of text")
+    parser.set_defaults(run=run)
+
+
+# Keys
+
+
+def _create_key(memory: Memory, parsed: argparse.Namespace, terminal: Terminal) -> None:
+    created = memory.admin.create_key(
+        parsed.name,
+        permission=parsed.may,
+        spaces=parsed.space or [EVERY_SPACE],
+        expires=None if parsed.expires is None else _expiry(parsed.expires),
+    )
+    if terminal.json_wanted:
+        terminal.document({"secret": created.secret, "key": to_json(created.key)})
+        return
+    terminal.page.line(Styled(created.secret, "strong"))
+    terminal.note("The key is shown only once. Send it as: Authorization: Bearer KEY")
+
+
+def _list_keys(memory: Memory, _: argparse.Namespace, terminal: Terminal) -> None:
+    keys = memory.admin.api_keys()
+    if terminal.json_wanted:
+        terminal.document({"keys": to_json(keys)})
+        return
+    if not keys:
+        terminal.page.line("no keys; only this machine can use the service")
+        return
+    columns = (Column("id", style="name"), Column("name"), Column("permission"), Column("spaces"), Column("state"))
+    terminal.page.table(
+        columns, [(key.id, key.name, key.permission.value, ", ".join(key.spaces), _key_state(key)) for key in keys]
+    )
+
+
+def _revoke_key(memory: Memory, parsed: argparse.Namespace, terminal: Terminal) -> None:
+    key = memory.admin.revoke_key(parsed.id)
+    if terminal.json_wanted:
+        terminal.document({"key": to_json(key)})
+        return
+    terminal.page.line(f"revoked {key.id} ({key.name})")
+
+
+def _key_state(key: ApiKey) -> Piece:
+    if key.revoked_at is not None:
+        return Styled(f"revoked {_when(key.revoked_at)}", "bad")
+    if key.expires_at is None:
+        return Styled("valid", "good")
+    ends = _when(key.expires_at)
+    return Styled(f"valid until {ends}", "good") if key.usable(utc_now()) else Styled(f"expired {ends}", "warning")
+
+
+def _expiry(text: str) -> str | datetime:
+    """Parse a duration such as 30d; return any other text unchanged, as a time."""
+    number, unit = text[:-1], text[-1:]
+    if unit in _UNITS_S and number.isascii() and number.isdecimal() and len(number) < 6:
+        return datetime.now(UTC) + timedelta(seconds=int(number) * _UNITS_S[unit])
+    return text
+
+
+# Webhooks
+
+
+def _add_webhook(memory: Memory, parsed: argparse.Namespace, terminal: Terminal) -> None:
+    handle = memory if parsed.space is None else memory.space(parsed.space)
+    created = handle.admin.add_webhook(parsed.url, kinds=parsed.kind or ())
+    if terminal.json_wanted:
+        terminal.document({"secret": created.secret, "webhook": to_json(created.webhook)})
+        return
+    terminal.page.line(created.webhook.id, "  ", Styled(created.secret, "strong"))
+    terminal.note("The secret is shown only once. It signs the deliveries (Standard Webhooks).")
+
+
+def _list_webhooks(memory: Memory, _: argparse.Namespace, terminal: Terminal) -> None:
+    webhooks = memory.admin.webhooks()
+    if terminal.json_wanted:
+        terminal.document({"webhooks": to_json(webhooks)})
+        return
+    if not webhooks:
+        terminal.page.line("no webhooks")
+        return
+    columns = (
+        Column("id", style="name"),
+        Column("space"),
+        Column("address"),
+        Column("delivered", right=True),
+        Column("state"),
+    )
+    terminal.page.table(
+        columns, [(one.id, one.space, one.url, f"{one.delivered:,}", _webhook_state(one)) for one in webhooks]
+    )
+
+
+def _webhook_state(webhook: Webhook) -> Piece:
+    if not webhook.attempts:
+        return Styled("ok", "good")
+    again = "" if webhook.due_at is None else f", next attempt at {_when(webhook.due_at)}"
+    return Styled(f"failed {webhook.attempts} times{again}: {webhook.error}", "warning")
+
+
+def _remove_webhook(memory: Memory, parsed: argparse.Namespace, terminal: Terminal) -> None:
+    memory.admin.remove_webhook(parsed.id)
+    if terminal.json_wanted:
+        terminal.document({"removed": parsed.id})
+        return
+    terminal.page.line(f"removed {parsed.id}")
+
+
+def _when(moment: datetime) -> str:
+    return moment.isoformat(" ", "minutes").removesuffix("+00:00")

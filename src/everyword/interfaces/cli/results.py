@@ -27,10 +27,10 @@ from everyword.types.events import (
     Stats,
     Written,
 )
-from everyword.types.feed import Waiting
 from everyword.types.graph import Entity, EntityEdit, Fact
 from everyword.types.intents import LIVE, Identity, Intent, Palace, PalaceWing, Room, Tier, WakeUp, Window
 from everyword.types.records import Record
+from everyword.types.service import Waiting
 from everyword.types.statements import BY_HAND, History, Statement, Status
 from everyword.types.times import Zone, day_in_words, shown_in, utc_now
 
@@ -293,6 +293,8 @@ def answer(page: Page, result: Answer) -> None:
     """Show an answer with its confidence, or that there is none."""
     if not result.answered:
         page.line(Styled("Not in this memory.", "warning"))
+        if result.nearest:
+            page.text(f"The nearest line: {result.nearest}")
         return
     page.text(result.text)
     if page.for_people:

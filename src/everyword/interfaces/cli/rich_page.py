@@ -1,17 +1,19 @@
-"""The page with colours and tables, for terminals. Import it late: importing rich takes time."""
+"""The page with colours and tables, and progress bars, for terminals. Import it late: importing rich takes time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import TextIO
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.padding import Padding
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
-from everyword.interfaces.cli.page import Column, Piece, Style
+from everyword.interfaces.cli.page import Column, Page, Piece, Report, Style
 from everyword.text.hidden_characters import escaped
 
 _RICH_STYLES: dict[Style, str] = {
@@ -27,12 +29,11 @@ _RICH_STYLES: dict[Style, str] = {
 }
 
 
-class RichPage:
+class RichPage(Page):
     """Coloured text for a person at a terminal."""
 
-    for_people = True
-
     def __init__(self, out: TextIO) -> None:
+        super().__init__(out, for_people=True)
         # Stored text is not markup and gets no automatic highlighting.
         self._console = Console(file=out, markup=False, highlight=False, emoji=False)
         self._free_line = False
@@ -82,6 +83,23 @@ class RichPage:
             table.add_row(*(_text([piece], one_line=True) for piece in row))
         self._console.print(table)
         self._free_line = False
+
+
+@contextmanager
+def progress_bar(err: TextIO, title: str) -> Generator[Report]:
+    """Show progress as bars during the block, one for each kind of work."""
+    description = TextColumn("{task.description}", markup=False)
+    columns = (description, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    tasks: dict[str, TaskID] = {}
+    console = Console(file=err, markup=False, highlight=False, emoji=False)
+    with Progress(*columns, console=console, transient=True) as bar:
+
+        def report(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(f"{title} {what}", total=None)
+            bar.update(tasks[what], completed=done, total=max(done, total))
+
+        yield report
 
 
 def _text(pieces: Sequence[Piece], *, one_line: bool = False) -> Text:

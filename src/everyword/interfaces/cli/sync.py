@@ -15,9 +15,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 
 from everyword.errors import BadLocation, InvalidInput, NotFound
-from everyword.ingest.importers import open_source
 from everyword.ingest.importers.notes import CLOSING, MARKDOWN, OPENING, generated_section
-from everyword.interfaces.cli.location import default_path
+from everyword.ingest.importers.sources import open_source
+from everyword.interfaces.cli.defaults import default_path
 from everyword.interfaces.cli.terminal import Terminal, progress
 from everyword.memory import Memory
 from everyword.settings import beside

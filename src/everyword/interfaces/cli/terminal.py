@@ -6,15 +6,13 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import Any, TextIO
 
 from everyword.errors import EverywordError
-from everyword.interfaces.cli.page import Page, PlainPage
+from everyword.interfaces.cli.page import Page, Report
 from everyword.text.hidden_characters import escaped, escaped_json
-
-Report = Callable[[str, int, int], None]  # what is done, how many are done, of how many
 
 _RED = "\x1b[31m"
 _DIM = "\x1b[2m"
@@ -61,7 +59,7 @@ class Terminal:
 
                 self._page = RichPage(self.out)
             else:
-                self._page = PlainPage(self.out, for_people=self.out_is_terminal)
+                self._page = Page(self.out, for_people=self.out_is_terminal)
         return self._page
 
     def document(self, content: object) -> None:
@@ -144,11 +142,16 @@ class Terminal:
         self.err.flush()
 
 
+# Progress
+
+
 @contextmanager
 def progress(terminal: Terminal, title: str) -> Generator[Report]:
     """Show progress on standard error during the block: a bar on a terminal, else a line every few seconds."""
     if terminal.shows_bars:
-        with _progress_bar(terminal, title) as report:
+        from everyword.interfaces.cli.rich_page import progress_bar
+
+        with progress_bar(terminal.err, title) as report:
             yield report
     else:
         yield _progress_lines(terminal, title)
@@ -165,25 +168,6 @@ def _progress_lines(terminal: Terminal, title: str) -> Report:
             due = now + _SECONDS_BETWEEN_LINES
 
     return report
-
-
-@contextmanager
-def _progress_bar(terminal: Terminal, title: str) -> Generator[Report]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
-
-    description = TextColumn("{task.description}", markup=False)
-    columns = (description, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    tasks: dict[str, TaskID] = {}
-    console = Console(file=terminal.err, markup=False, highlight=False, emoji=False)
-    with Progress(*columns, console=console, transient=True) as bar:
-
-        def report(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = bar.add_task(f"{title} {what}", total=None)
-            bar.update(tasks[what], completed=done, total=max(done, total))
-
-        yield report
 
 
 def _tolerant(stream: TextIO | None) -> TextIO:

@@ -1,7 +1,7 @@
 """Hooks of coding agents: save conversations, and give the agent context from memory without being asked.
 
-An agent starts a process for each hook and waits for it. So this module, and `run_hook`, `client`, `settings` and
-`state`, import nothing heavy. Long work goes to a resident process (`daemon`) or to a detached one.
+An agent starts a process for each hook and waits for it. So this module, and `run_hook`, `client` and `state`,
+import nothing heavy. Long work goes to a resident process (`daemon`) or to a detached one.
 """
 
 from __future__ import annotations

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from everyword.errors import InvalidEvent, KeyConflict
-from everyword.ingest.importers import Read, open_source
-from everyword.ingest.importers.detection import named
-from everyword.ingest.importers.records import as_list, as_text, last_folder
+from everyword.ingest.importers import named
+from everyword.ingest.importers.records import Read, as_list, as_text, last_folder
+from everyword.ingest.importers.sources import open_source
 from everyword.interfaces.hooks import state
-from everyword.interfaces.hooks.settings import HookSettings
+from everyword.interfaces.hooks.state import HookSettings
 from everyword.memory import Memory
 from everyword.models.tokenizers import load_tokenizer
 from everyword.private_files import make_private_folder
@@ -83,6 +83,12 @@ class HookActions:
                 self._memory = None
 
     # Context for the agent
+
+    def answer(self, request: Mapping[str, Any]) -> str:
+        """Write what a hook asks for: the text of a session's start, or lines for a prompt."""
+        if request["do"] == "start":
+            return self.session_start(str(request.get("cwd", "")))
+        return self.for_prompt(str(request.get("prompt", "")), str(request.get("session", "")))
 
     def session_start(self, cwd: str) -> str:
         """Write what an agent should know at the start of a session in a folder."""

@@ -15,7 +15,6 @@ SOCKET = "resident.sock"
 # -P keeps modules in the working folder of the agent from being imported.
 COMMAND = (sys.executable, "-P", "-m", "everyword.interfaces.hooks")
 _MOST_PATH_BYTES = 100  # of the path of a socket, on every system
-_POLL_S = 0.02
 _LEAST_TIMEOUT_S = 0.001  # a timeout of 0 would make the socket non-blocking
 _SHELLS = ("sh", "bash", "dash", "zsh", "fish", "ksh")
 
@@ -45,18 +44,6 @@ def ask(home: str, request: dict[str, Any], timeout_s: float) -> dict[str, Any] 
         return None
     reply = cast("dict[str, Any]", document)
     return None if reply.get("stale") else reply
-
-
-def ask_or_start(home: str, request: dict[str, Any], timeout_s: float) -> dict[str, Any] | None:
-    """Ask the resident process; if there is none, start one and wait for its answer."""
-    deadline = time.monotonic() + timeout_s
-    answer = ask(home, request, timeout_s)
-    if answer is None and has_sockets(home):
-        start(home)
-        while answer is None and time.monotonic() < deadline:
-            time.sleep(_POLL_S)
-            answer = ask(home, request, max(_POLL_S, deadline - time.monotonic()))
-    return answer
 
 
 def start(home: str) -> None:

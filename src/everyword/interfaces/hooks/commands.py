@@ -5,18 +5,35 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from everyword.errors import EverywordError
+from everyword.errors import EverywordError, StoreBusy
+from everyword.interfaces.cli.defaults import default_path
+from everyword.interfaces.hooks import client
 from everyword.interfaces.hooks import install as installing
-from everyword.interfaces.hooks.settings import AGENT_EVENTS, EVENTS
-from everyword.interfaces.hooks.settings_files import home_of, installed
-from everyword.settings import REDACTION_LEVELS, expanded, user_folder
+from everyword.interfaces.hooks.daemon import LOCK
+from everyword.interfaces.hooks.state import AGENT_EVENTS, EVENTS, home_of, load, save
+from everyword.settings import REDACTION_LEVELS, expanded
 
 _ALL = "all"  # every changed file, also those changed by `everyword init`
+_READY_S = 60.0  # for the resident process to load the model
+_END_S = 10.0  # for it to end
+# Typical prompts, about nothing in particular.
+_PROMPTS = (
+    "What did we decide about the database?",
+    "Why does the build fail on the second machine?",
+    "Please rename the function and run the tests again.",
+    "When is the next release planned, and who prepares it?",
+    "Fix the flaky test.",
+)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -44,7 +61,7 @@ def _install(parsed: Any) -> None:
         "secret_patterns": patterns,
     }
     options = {name: value for name, value in options.items() if value}
-    options |= {"memory": _memory(parsed.memory), "home": parsed.home, "events": wanted, "agent": parsed.agent}
+    options |= {"memory": parsed.memory or default_path(), "home": parsed.home, "events": wanted, "agent": parsed.agent}
     change = installing.install(path, **options, dry_run=True)
     _show(change.diff or "Nothing changes.\n")
     if parsed.dry_run or not _is_confirmed(parsed):
@@ -55,7 +72,7 @@ def _install(parsed: Any) -> None:
 
 def _uninstall(parsed: Any) -> None:
     every = parsed.agent == _ALL
-    paths = [Path(path) for path in installed(home_of(parsed.home))] if every else [_settings_path(parsed)]
+    paths = [Path(path) for path in installing.installed(home_of(parsed.home))] if every else [_settings_path(parsed)]
     for path in paths:
         _show(installing.uninstall(path, home=parsed.home, dry_run=True).diff or "Nothing changes.\n")
     if paths and not parsed.dry_run and _is_confirmed(parsed):
@@ -89,8 +106,6 @@ def _switch(parsed: Any) -> None:
 
 
 def _measure(parsed: Any) -> None:
-    from everyword.interfaces.hooks.timing import measure
-
     for timing in measure(parsed.home, runs=parsed.runs):
         _show(f"{timing.hook:18} p50 {timing.p50_ms:6.0f} ms   p95 {timing.p95_ms:6.0f} ms   {timing.runs} runs\n")
 
@@ -140,12 +155,6 @@ def _settings_path(parsed: Any) -> Path:
     return expanded(parsed.settings) if parsed.settings else installing.places()[parsed.agent].hooks
 
 
-def _memory(named: str | None) -> str:
-    if named or os.environ.get("EVERYWORD_MEMORY"):
-        return named or os.environ["EVERYWORD_MEMORY"]
-    return str(user_folder("data") / "memory.db")
-
-
 def _is_confirmed(parsed: Any) -> bool:
     if parsed.yes:
         return True
@@ -157,3 +166,78 @@ def _is_confirmed(parsed: Any) -> bool:
 
 def _show(text: str) -> None:
     sys.stdout.write(text)
+
+
+# Measure: start a process for each hook as an agent does, write its input, wait for its end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """How long the runs of one hook took."""
+
+    hook: str
+    runs: int
+    p50_ms: float
+    p95_ms: float
+    most_ms: float
+
+
+def measure(home: str | Path | None = None, *, runs: int = 50) -> list[Timing]:
+    """Time every hook on the installed memory; start the resident process first if it is switched on."""
+    place = home_of(home)
+    settings = load(str(place))
+    # In a temporary home, so that the user's sessions and log stay as they are.
+    with tempfile.TemporaryDirectory(prefix="everyword-", ignore_cleanup_errors=True) as trial:
+        save(trial, settings)
+        # A transcript without messages, so that only the hook is timed and nothing is saved.
+        transcript = Path(trial) / "transcript.jsonl"
+        transcript.write_text('{"type": "mode"}\n' * 100)
+        try:
+            _wait_until_ready(trial)
+            return [_timed(trial, str(place), event, str(transcript), runs) for event in EVENTS]
+        finally:
+            _end(trial)
+
+
+def _timed(home: str, cwd: str, event: str, transcript: str, runs: int) -> Timing:
+    took = sorted(_once(home, cwd, event, transcript, _PROMPTS[run % len(_PROMPTS)]) for run in range(runs))
+    return Timing(hook=event, runs=runs, p50_ms=_share(took, 0.5), p95_ms=_share(took, 0.95), most_ms=took[-1] * 1000)
+
+
+def _once(home: str, cwd: str, event: str, transcript: str, prompt: str) -> float:
+    payload: dict[str, Any] = {
+        "session_id": "measured",
+        "transcript_path": transcript,
+        "cwd": cwd,
+        "hook_event_name": event,
+        "prompt": prompt,
+    }
+    command = [*client.COMMAND, "run", "--home", home]
+    started = time.perf_counter()
+    subprocess.run(command, input=json.dumps(payload).encode(), stdout=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - started
+
+
+def _share(took: Sequence[float], share: float) -> float:
+    return took[min(len(took) - 1, int(len(took) * share))] * 1000
+
+
+def _wait_until_ready(home: str) -> None:
+    if not load(home).resident or not client.has_sockets(home):
+        return
+    deadline = time.monotonic() + _READY_S
+    client.start(home)
+    while time.monotonic() < deadline:
+        if (client.ask(home, {"do": "ping"}, 1.0) or {}).get("ready"):
+            return
+        time.sleep(0.1)
+    raise EverywordError("The resident process did not become ready.", fix="See the log: everyword hook status")
+
+
+def _end(home: str) -> None:
+    """Stop the resident process and wait until it releases its lock."""
+    from everyword.storage.sqlite.write_lock import Turn  # slow to import
+
+    if client.ask(home, {"do": "stop"}, 1.0) is not None:
+        with suppress(StoreBusy), Turn(Path(home) / LOCK, timeout_s=_END_S).taken():
+            pass

@@ -16,7 +16,7 @@ from everyword import __version__
 from everyword.errors import StoreBusy
 from everyword.interfaces.hooks import state
 from everyword.interfaces.hooks.client import SOCKET, ask, has_sockets
-from everyword.interfaces.hooks.settings import FILE, load_or_default
+from everyword.interfaces.hooks.state import FILE, load_or_default
 
 if TYPE_CHECKING:
     from everyword.interfaces.hooks.actions import HookActions
@@ -157,10 +157,8 @@ class _Resident:
         if what == "save":
             self._saves.put(request)
             return {}
-        if what == "start":
-            return {"text": self._opened().session_start(str(request.get("cwd", "")))}
-        if what == "prompt" and self._ready.is_set():
-            return {"text": self._opened().for_prompt(str(request.get("prompt", "")), str(request.get("session", "")))}
+        if what == "start" or (what == "prompt" and self._ready.is_set()):
+            return {"text": self._opened().answer(request)}
         return {"text": ""}
 
 

@@ -1,47 +1,43 @@
-"""Install hooks in an agent's settings, remove them, and report their status.
+"""Install hooks and the MCP server in an agent's settings, remove them, and report their status.
 
 Agents read JSON: Claude Code, Codex and Gemini CLI a list of groups for each event, Cursor and Copilot CLI a list of
-commands. Versions of Codex without hooks have one `notify` line in TOML (`~/.codex/config.toml`).
+commands. Versions of Codex without hooks have one `notify` line in TOML (`~/.codex/config.toml`). Files are changed
+atomically, with a backup, and with a record of what was written.
 """
 
 from __future__ import annotations
 
+import difflib
+import hashlib
 import json
 import os
 import re
 import shlex
+import shutil
+import sys
+import tomllib
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from everyword.errors import BadLocation, InvalidInput, InvalidSetting
 from everyword.interfaces.hooks import client, state
-from everyword.interfaces.hooks.settings import AGENT_EVENTS, EVENTS, FILE, from_json, load, save, switched
-from everyword.interfaces.hooks.settings_files import (
-    NAME,
-    Change,
-    Json,
-    apply,
-    backup_of,
-    digest,
-    dump_like,
-    home_of,
-    installed,
-    parse_json,
-    parse_toml,
-    read_text,
-    record_installed,
-    replace_file,
-    without_server,
-    without_server_toml,
-)
+from everyword.interfaces.hooks.state import AGENT_EVENTS, EVENTS, FILE, from_json, home_of, load, save, switched
 from everyword.settings import expanded
 
 _OURS = "everyword.interfaces.hooks"  # part of each of our commands
+NAME = "everyword"
 _AGENT_TIMEOUT_S = 10  # after which the agent ends a hook; HookSettings.timeout_s ends it much earlier
 _NOTIFY = re.compile(r"^[ \t]*notify[ \t]*=", re.MULTILINE)
 _ERRORS_SHOWN = 5
 _PLUGIN = "everyword@"  # the name of the Claude Code plugin, before that of its marketplace
+_INSTALLED = "installed.json"
+_BACKUP = ".before-everyword"
+_SERVERS = "mcpServers"
+_SERVER_OPTIONS = ("--tools", "core", "--project")
+_TABLE = re.compile(rf"^\[mcp_servers\.{NAME}\][^\n]*\n(?:(?!\[)[^\n]*\n?)*", re.MULTILINE)
+Json = dict[str, Any]
 
 
 class Place(NamedTuple):
@@ -51,6 +47,34 @@ class Place(NamedTuple):
     folder: Path  # there if the agent is installed
     hooks: Path
     mcp: Path
+
+
+class Server(NamedTuple):
+    """Our MCP server in an agent's settings."""
+
+    command: list[str]
+    memory: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A change of a settings file."""
+
+    path: Path
+    before: str | None  # None: no file
+    after: str | None  # None: the file is removed
+    backup: Path | None = None
+
+    @property
+    def diff(self) -> str:
+        """Show the change as a unified diff."""
+        lines = difflib.unified_diff(
+            (self.before or "").splitlines(keepends=True),
+            (self.after or "").splitlines(keepends=True),
+            f"{self.path} (before)",
+            f"{self.path} (after)",
+        )
+        return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
 def places() -> dict[str, Place]:
@@ -72,7 +96,7 @@ def places() -> dict[str, Place]:
 def has_plugin(place: Place) -> bool:
     """Tell whether Claude Code has the plugin, which brings hooks and MCP along."""
     try:
-        enabled: Any = parse_json(place.hooks, read_text(place.hooks)).get("enabledPlugins")
+        enabled: Any = _parse_json(place.hooks, _read_text(place.hooks)).get("enabledPlugins")
     except (BadLocation, InvalidInput):
         return False
     return isinstance(enabled, dict) and any(
@@ -80,22 +104,29 @@ def has_plugin(place: Place) -> bool:
     )
 
 
-class Server(NamedTuple):
-    """Our MCP server in an agent's settings."""
-
-    command: list[str]
-    memory: str | None
-
-
 def server_in(path: Path) -> Server | None:
     """Find our MCP server in a settings file."""
     try:
-        text = read_text(path)
-        settings = parse_toml(text or "") if path.suffix == ".toml" else parse_json(path, text)
+        text = _read_text(path)
+        settings = _parse_toml(text or "") if path.suffix == ".toml" else _parse_json(path, text)
         entry: Any = settings["mcp_servers" if path.suffix == ".toml" else "mcpServers"][NAME]
         return Server([entry["command"], *entry["args"]], entry.get("env", {}).get("EVERYWORD_MEMORY"))
     except (BadLocation, InvalidInput, LookupError, TypeError, AttributeError):
         return None
+
+
+def hooks_in(path: Path) -> list[str]:
+    """List the events of a settings file that have our hooks."""
+    text = _read_text(path)
+    if text is None:
+        return []
+    try:
+        if path.suffix == ".toml":
+            return ["notify"] if _codex_without(text) != text else []
+        hooks: Json = _settings(path, text).get("hooks", {})
+        return [event for event in hooks if any(map(_is_ours, _entries(hooks, event)))]
+    except InvalidInput:
+        return []
 
 
 def install(
@@ -113,20 +144,19 @@ def install(
     unknown = [event for event in events if event not in EVENTS]
     if unknown:
         raise InvalidSetting(f"Unknown hook {', '.join(unknown)}.", fix=f"Known: {', '.join(EVENTS)}.")
-    location = memory if "://" in memory else os.path.abspath(expanded(memory))
-    settings = from_json({**_known(place), **options, "memory": location})
-    before = read_text(path)
+    settings = from_json({**_known(place), **options, "memory": _location(memory)})
+    before = _read_text(path)
     if path.suffix == ".toml":
         after = _codex_with(before or "", place)
     else:
         known = _settings(path, before)
         made = _with_hooks(_without_hooks(known), place, agent, events)
         # In the order of the file, so that installing again changes nothing.
-        after = dump_like({**{name: made[name] for name in known if name in made}, **made}, before)
-    change = Change(path=path, before=before, after=after, backup=backup_of(path, place, before))
+        after = _dump_like({**{name: made[name] for name in known if name in made}, **made}, before)
+    change = Change(path=path, before=before, after=after, backup=_backup_of(path, place, before))
     if not dry_run:
         save(str(place), settings)
-        apply(change, place)
+        _apply(change, place)
     return change
 
 
@@ -134,26 +164,42 @@ def uninstall(settings_path: str | Path, *, home: str | Path | None = None, dry_
     """Remove the hooks: restore the file, or, if it was changed since, remove only our entries."""
     path, place = expanded(settings_path).absolute(), home_of(home)
     known: Json = installed(place).get(str(path), {})
-    before = read_text(path)
+    before = _read_text(path)
     if before is None:
         raise BadLocation(f"{path} does not exist.")
     backup = Path(known["backup"]) if known.get("backup") else None
     rest = _rest(path, before)
-    if known.get("written") == digest(before) and _is_rest_of(known, path, rest):
-        after = read_text(backup) if backup is not None else None
+    if known.get("written") == _digest(before) and _is_rest_of(known, path, rest):
+        after = _read_text(backup) if backup is not None else None
     elif isinstance(rest, str):
         after = rest
     else:
-        after = dump_like(rest, before)
+        after = _dump_like(rest, before)
     change = Change(path=path, before=before, after=after, backup=backup)
     if not dry_run:
-        replace_file(path, after)
-        record_installed(place, str(path), None)
+        _replace_file(path, after)
+        _record_installed(place, str(path), None)
         if backup is not None:
             with suppress(OSError):
                 backup.unlink(missing_ok=True)
         if not installed(place):
             client.ask(str(place), {"do": "stop"}, 1.0)
+    return change
+
+
+def add_server(
+    settings_path: str | Path, *, memory: str, home: str | Path | None = None, dry_run: bool = False
+) -> Change:
+    """Add the MCP server to a client's settings; adding it again changes nothing."""
+    path, place = expanded(settings_path).absolute(), home_of(home)
+    before = _read_text(path)
+    if path.suffix == ".toml":
+        after = _with_server_toml(before or "", _location(memory))
+    else:
+        after = _dump_like(_with_server(path, _parse_json(path, before), _location(memory)), before)
+    change = Change(path=path, before=before, after=after, backup=_backup_of(path, place, before))
+    if not dry_run and after != before:
+        _apply(change, place)
     return change
 
 
@@ -187,7 +233,18 @@ def switch(name: str, *, on: bool, home: str | Path | None = None) -> None:
     save(place, switched(load(place), name, on=on))
 
 
-# JSON
+def _known(home: Path) -> Json:
+    try:
+        return load(str(home))._asdict() if (home / FILE).exists() else {}
+    except InvalidSetting:
+        return {}
+
+
+def _location(memory: str) -> str:
+    return memory if "://" in memory else os.path.abspath(expanded(memory))
+
+
+# Hooks in JSON
 
 
 def _command(home: Path, verb: str, *options: str) -> list[str]:
@@ -250,18 +307,18 @@ def _is_ours(entry: Any) -> bool:
 
 
 def _settings(path: Path, text: str | None) -> Json:
-    settings = parse_json(path, text)
+    settings = _parse_json(path, text)
     if not isinstance(settings.get("hooks", {}), dict):
         raise InvalidInput(f"{path} is not a settings file with hooks.", fix="Check the path; nothing was changed.")
     return settings
 
 
-# TOML of Codex
+# Hooks in the TOML of Codex
 
 
 def _codex_with(text: str, home: Path) -> str:
     text = _codex_without(text)
-    if "notify" in parse_toml(text):
+    if "notify" in _parse_toml(text):
         raise InvalidInput(
             "Codex has a notify command already, and allows only one.",
             fix="Remove its line, or call both commands from a script.",
@@ -272,19 +329,75 @@ def _codex_with(text: str, home: Path) -> str:
 
 
 def _codex_without(text: str) -> str:
-    parse_toml(text)
+    _parse_toml(text)
     lines = text.splitlines(keepends=True)
     return "".join(line for line in lines if not (_NOTIFY.match(line) and f'"-m", "{_OURS}"' in line))
 
 
-# Files
+# The MCP server
+
+
+def _server_entry(memory: str) -> Json:
+    program = shutil.which("everyword")
+    # -P keeps modules in the working folder of the client from being imported.
+    command = [program, "mcp"] if program else [sys.executable, "-P", "-m", "everyword", "mcp"]
+    # Few tools, because an assistant reads them before every turn; and the wing that hooks use.
+    return {"command": command[0], "args": [*command[1:], *_SERVER_OPTIONS], "env": {"EVERYWORD_MEMORY": memory}}
+
+
+def _with_server(path: Path, settings: Json, memory: str) -> Json:
+    servers = settings.get(_SERVERS, {})
+    if not isinstance(servers, dict):
+        raise InvalidInput(f"{_SERVERS} in {path} is not an object.", fix="Correct the file; it was not changed.")
+    # Copilot CLI also wants the type, and which tools to offer.
+    extra = {"type": "local", "tools": ["*"]} if path.name == "mcp-config.json" else {}
+    return {**settings, _SERVERS: {**servers, NAME: {**extra, **_server_entry(memory)}}}
+
+
+def _with_server_toml(text: str, memory: str) -> str:
+    _parse_toml(text)
+    ours = _server_entry(memory)
+    # Strings and lists of strings look the same in JSON and TOML.
+    table = "".join(
+        (
+            f"[mcp_servers.{NAME}]\n",
+            f"command = {json.dumps(ours['command'])}\n",
+            f"args = {json.dumps(ours['args'])}\n",
+            f"env = {{ EVERYWORD_MEMORY = {json.dumps(memory)} }}\n",
+        )
+    )
+    if table in text:
+        return text
+    rest = _without_server_toml(text)
+    gap = "" if not rest or rest.endswith("\n\n") else "\n" if rest.endswith("\n") else "\n\n"
+    after = f"{rest}{gap}{table}"
+    _parse_toml(after)  # fails if a server of this name was written in another style and is now there twice
+    return after
+
+
+def _without_server(settings: Json) -> Json:
+    """Remove the MCP server from JSON settings."""
+    servers = settings.get(_SERVERS)
+    if not isinstance(servers, dict) or NAME not in servers:
+        return settings
+    kept: Json = {name: entry for name, entry in servers.items() if name != NAME}  # pyright: ignore[reportUnknownVariableType]
+    rest = {name: value for name, value in settings.items() if name != _SERVERS}
+    return {**settings, _SERVERS: kept} if kept else rest
+
+
+def _without_server_toml(text: str) -> str:
+    """Remove the MCP server from TOML settings."""
+    return _TABLE.sub("", text)
+
+
+# What is left without our entries
 
 
 def _rest(path: Path, text: str) -> Json | str:
     """Return settings without our entries."""
     if path.suffix == ".toml":
-        return without_server_toml(_codex_without(text))
-    return without_server(_without_hooks(_settings(path, text)))
+        return _without_server_toml(_codex_without(text))
+    return _without_server(_without_hooks(_settings(path, text)))
 
 
 def _is_rest_of(known: Json, path: Path, rest: Json | str) -> bool:
@@ -293,7 +406,7 @@ def _is_rest_of(known: Json, path: Path, rest: Json | str) -> bool:
         # No file existed. A version is ours too, where an agent wants one.
         return not (rest.strip() if isinstance(rest, str) else rest.keys() - {"version"})
     try:
-        first = read_text(Path(known["backup"]))
+        first = _read_text(Path(known["backup"]))
         return first is not None and _same(_rest(path, first), rest)
     except (BadLocation, InvalidInput):
         return False
@@ -309,22 +422,109 @@ def _same(first: Json | str, second: Json | str) -> bool:
     return first == second or (isinstance(first, dict) and {"version": 1, **first} == second)
 
 
-def _known(home: Path) -> Json:
-    try:
-        return load(str(home))._asdict() if (home / FILE).exists() else {}
-    except InvalidSetting:
-        return {}
+# Files
 
 
-def hooks_in(path: Path) -> list[str]:
-    """List the events of a settings file that have our hooks."""
-    text = read_text(path)
-    if text is None:
-        return []
+def _parse_json(path: Path, text: str | None) -> Json:
+    """Parse settings that are a JSON object; no text counts as an empty object."""
     try:
-        if path.suffix == ".toml":
-            return ["notify"] if _codex_without(text) != text else []
-        hooks: Json = _settings(path, text).get("hooks", {})
-        return [event for event in hooks if any(map(_is_ours, _entries(hooks, event)))]
-    except InvalidInput:
-        return []
+        settings: Any = json.loads(text) if text and text.strip() else {}
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{path} is not JSON ({error}).", fix="Correct the file; it was not changed.") from error
+    if not isinstance(settings, dict):
+        raise InvalidInput(f"{path} is not a JSON object.", fix="Check the path; the file was not changed.")
+    return cast("Json", settings)
+
+
+def _dump_like(settings: Json, before: str | None) -> str:
+    """Format settings like the text before, so that a diff shows only the change."""
+    before = "{}\n" if before is None else before
+    step = re.search(r"^( +|\t)\S", before, re.MULTILINE)
+    text = json.dumps(settings, indent=step[1] if step else 2, ensure_ascii=before.isascii())
+    return f"{text}\n" if before.endswith("\n") else text
+
+
+def _parse_toml(text: str) -> Json:
+    """Parse settings that are TOML."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInput(f"The settings of Codex are not valid TOML ({error}).", fix="Correct the file.") from error
+
+
+def _read_text(path: Path) -> str | None:
+    """Read a file; return None if it does not exist."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadLocation(f"{path} can't be read ({error}).") from error
+
+
+def _backup_of(path: Path, home: Path, before: str | None) -> Path | None:
+    """Return the path of the backup, which is made by the first installation and kept until the last is removed."""
+    known: Json = installed(home).get(str(path), {})
+    if known:
+        return Path(known["backup"]) if known.get("backup") else None
+    return None if before is None else path.with_name(path.name + _BACKUP)
+
+
+def _apply(change: Change, home: Path) -> None:
+    """Write a change; before the first one, back up the file."""
+    first = str(change.path) not in installed(home)
+    if first and change.backup is not None and change.before is not None:
+        _replace_file(change.backup, change.before, like=change.path)
+    _replace_file(change.path, change.after)
+    written = _digest(change.after or "")
+    backup = str(change.backup) if change.backup else None
+    _record_installed(home, str(change.path), {"backup": backup, "written": written})
+
+
+def _replace_file(path: Path, text: str | None, *, like: Path | None = None) -> None:
+    """Write a file atomically, with the permissions of the old one or of `like`; None removes it."""
+    try:
+        if text is None:
+            path.unlink(missing_ok=True)
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        target = path.resolve()  # settings are often links to dotfiles
+        new = target.with_name(f"{target.name}.new")
+        new.unlink(missing_ok=True)  # left by an interrupted write, with unknown permissions
+        mode = _mode(like or target)
+        # Settings hold keys, so the new file must never be readable by more users than the old one.
+        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as file:
+            file.write(text)
+        if target.exists() or like is not None:
+            os.chmod(new, mode)  # undo the umask
+        os.replace(new, target)
+    except OSError as error:
+        raise BadLocation(f"{path} can't be written ({error.strerror}).") from error
+
+
+def _mode(path: Path) -> int:
+    try:
+        return path.stat().st_mode & 0o777
+    except FileNotFoundError:
+        return 0o666  # minus the umask
+
+
+def installed(home: Path) -> dict[str, Json]:
+    """Read the records of changed files, by path."""
+    text = _read_text(home / _INSTALLED)
+    try:
+        known: Any = json.loads(text) if text else {}
+    except ValueError:
+        known = {}
+    return cast("dict[str, Json]", known) if isinstance(known, dict) else {}
+
+
+def _record_installed(home: Path, path: str, entry: Json | None) -> None:
+    """Record what was written to a file; None: the file holds nothing of ours any more."""
+    known = {name: value for name, value in installed(home).items() if name != path}
+    _replace_file(home / _INSTALLED, json.dumps(known if entry is None else {**known, path: entry}, indent=2))
+
+
+def _digest(text: str) -> str:
+    """Return a hash of a file's text."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO, cast
 
 from everyword.interfaces.hooks import client, state
-from everyword.interfaces.hooks.settings import AGENT_EVENTS, TRANSCRIPTS, HookSettings, load_or_default
+from everyword.interfaces.hooks.state import AGENT_EVENTS, TRANSCRIPTS, HookSettings, home_of, load_or_default
 
 _MOST_INPUT_BYTES = 8 << 20  # enough for a prompt with pasted files; longer input fails to parse
 _MOST_TAIL_BYTES = 4 << 20  # of unsaved transcript in which messages are counted; more is saved at once
@@ -27,7 +27,7 @@ _SCANNED_CHARS = 5_000  # of a prompt, for "remember that"
 def main(arguments: list[str], stdin: BinaryIO) -> int:
     """Run a hook, or a process that a hook started. Log errors instead of raising: the agent must go on."""
     started = time.perf_counter()
-    home = _option(arguments, "--home") or _default_home()
+    home = _option(arguments, "--home") or str(home_of(None))
     try:
         if arguments[0] == "resident":
             from everyword.interfaces.hooks.daemon import serve
@@ -83,12 +83,6 @@ def _limit(timeout_s: float, home: str) -> Generator[None]:
         timer.cancel()
 
 
-def _default_home() -> str:
-    from everyword.interfaces.hooks.settings_files import home_of  # only plugins name no home
-
-    return str(home_of(None))
-
-
 def _run(home: str, settings: HookSettings, agent: str, payload: dict[str, Any]) -> None:
     theirs = _text(payload, "hook_event_name")
     event = next((ours for ours, name in AGENT_EVENTS[agent].items() if name == theirs), "")
@@ -130,32 +124,28 @@ def _on_prompt(
 
 def _start(home: str, settings: HookSettings, payload: dict[str, Any], deadline: float) -> str | None:
     """Return the text for the start of a session; None if it is not ready and will come with the next prompt."""
-    cwd, session = _text(payload, "cwd"), _text(payload, "session_id")
-    if settings.resident and client.has_sockets(home):
-        answer = client.ask(home, {"do": "start", "cwd": cwd}, deadline - time.monotonic())
-        if answer is None:
-            # No resident process runs yet. The session does not wait; it gets the text with its first prompt.
-            client.start(home)
-            state.owe_start(home, session)
-            return None
-        return str(answer.get("text", ""))
-    from everyword.interfaces.hooks.actions import HookActions
-
-    return HookActions(home, settings).session_start(cwd)
+    text = _answer(home, settings, {"do": "start", "cwd": _text(payload, "cwd")}, deadline)
+    if text is None:
+        state.owe_start(home, _text(payload, "session_id"))
+    return text
 
 
 def _for_prompt(home: str, settings: HookSettings, prompt: str, session: str, deadline: float) -> str:
     if not prompt.strip() or prompt.startswith("/"):  # a slash command
         return ""
+    return _answer(home, settings, {"do": "prompt", "prompt": prompt, "session": session}, deadline) or ""
+
+
+def _answer(home: str, settings: HookSettings, request: dict[str, Any], deadline: float) -> str | None:
+    """Ask the resident process, or this one where there can be none. None: it starts now, and nobody waits for it."""
     if settings.resident and client.has_sockets(home):
-        request = {"do": "prompt", "prompt": prompt, "session": session}
         answer = client.ask(home, request, deadline - time.monotonic())
         if answer is None:
-            client.start(home)  # for the next prompt; this one does not wait
-        return str((answer or {}).get("text", ""))
+            client.start(home)
+        return None if answer is None else str(answer.get("text", ""))
     from everyword.interfaces.hooks.actions import HookActions
 
-    return HookActions(home, settings).for_prompt(prompt, session)
+    return HookActions(home, settings).answer(request)
 
 
 def _save_elsewhere(home: str, settings: HookSettings, what: dict[str, Any]) -> bool:

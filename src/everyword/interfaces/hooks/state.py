@@ -1,6 +1,8 @@
-"""State of hooks between runs: how far each transcript is saved, which sessions still need their start, and the log.
+"""What hooks keep in their home: settings, how far each transcript is saved, which sessions lack their start, the log.
 
-Each transcript and session has a small file of its own, so that sessions do not wait for each other.
+Every hook imports this, so it imports little. Settings are a NamedTuple because dataclasses import `inspect`, which
+would cost each hook 10 ms. Each transcript and session has a small file of its own, so that sessions do not wait for
+each other.
 """
 
 from __future__ import annotations
@@ -10,16 +12,158 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from zlib import crc32
 
 from everyword.private_files import make_private_folder, open_private, private_opener
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from everyword.errors import InvalidSetting
+
+EVENTS = ("SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd")
+FILE = "hooks.json"
+_SWITCHES = ("inject_prompt", "resident", "save_tools")
+# By agent: its name for each of our events, where it has such a hook.
+AGENT_EVENTS: dict[str, dict[str, str]] = {
+    "claude-code": {event: event for event in EVENTS},
+    "codex": {event: event for event in EVENTS if event != "SessionEnd"},
+    "gemini": {
+        "SessionStart": "SessionStart",
+        "UserPromptSubmit": "BeforeAgent",
+        "PreCompact": "PreCompress",
+        "Stop": "AfterAgent",
+        "SessionEnd": "SessionEnd",
+    },
+    # Cursor has no hook after which its transcript could be read, so each reply is saved as it comes.
+    "cursor": {"SessionStart": "sessionStart", "UserPromptSubmit": "beforeSubmitPrompt", "Stop": "afterAgentResponse"},
+    "copilot": {event: event for event in EVENTS},
+}
+# The format of the agent's transcripts, as `everyword import` names it.
+TRANSCRIPTS = {
+    "claude-code": "claude-code",
+    "codex": "codex",
+    "gemini": "gemini-cli",
+    "copilot": "copilot-cli",
+}
 _FOLDER = "saved"
 _OWED = "owed-"
 _KEPT_S = 60 * 24 * 3600  # by then agents have removed the transcript
 LOG_FILE = "hooks.log"
 _MOST_LOG_BYTES = 1 << 20  # then the log is rotated
+
+
+# Settings
+
+
+class HookSettings(NamedTuple):
+    """The location of the memory, and what hooks do."""
+
+    memory: str
+    space: str | None = None
+    embedder: str | None = None
+    off: tuple[str, ...] = ()  # hooks that are switched off
+    # Messages between two saves. Fewer messages start the model more often; with more, recall lags further behind the
+    # running session. Nothing is lost either way: the agent's transcript has them, and the next hook saves them.
+    save_every: int = 15
+    # Tool calls are mostly files that are on disk anyway, and ten times as much text as the conversation.
+    save_tools: bool = False
+    inject_prompt: bool = True  # add a few cited lines to a prompt
+    # Least calibrated probability that the memory holds an answer. Below it, lines distract more often than they help.
+    confidence: float = 0.8
+    prompt_tokens: int = 300
+    start_tokens: int = 220  # at the start of a session: identity, what matters now, a heading and the fence
+    redact: str | None = None  # what is removed before saving: "credentials", "personal" or "none"
+    secret_patterns: str | None = None  # a file with patterns of secrets
+    # Wings by folder name, for folders whose wing has another name. Never modified.
+    wings: dict[str, str] = {}  # noqa: RUF012
+    resident: bool = True
+    # Seconds after which a hook ends itself. A person notices a second; agents end a hook after ten or more.
+    timeout_s: float = 1.0
+
+
+def home_of(home: str | Path | None) -> Path:
+    """Return the absolute folder of hooks, as given or by default."""
+    from everyword.settings import expanded, user_folder  # only commands and plugins need them
+
+    if home is None:
+        home = os.environ.get("EVERYWORD_HOOKS_HOME") or user_folder("state") / "hooks"
+    return expanded(home).absolute()
+
+
+def load(home: str) -> HookSettings:
+    """Read the settings."""
+    try:
+        with open(os.path.join(home, FILE), "rb") as file:
+            document = json.load(file)
+    except (OSError, ValueError) as error:
+        raise _invalid(f"Hooks are not installed in {home} ({error}).", "Run: everyword hook install") from error
+    return from_json(document)
+
+
+def load_or_default(home: str) -> HookSettings:
+    """Read the settings; without any, as after installing a plugin, use the memory of the command line."""
+    if os.path.exists(os.path.join(home, FILE)):
+        return load(home)
+    from everyword.interfaces.cli.defaults import default_path
+
+    make_private_folder(home)
+    return HookSettings(memory=default_path())
+
+
+def from_json(document: Any) -> HookSettings:
+    """Check settings: each must have the type of its default."""
+    if not isinstance(document, dict):
+        raise _invalid("The hook settings must be a JSON object.")
+    fields = {name: value for name, value in cast("dict[str, Any]", document).items() if name in HookSettings._fields}
+    if not isinstance(fields.get("memory"), str):
+        raise _invalid("The hook settings name no memory.", "Run: everyword hook install")
+    for name, value in fields.items():
+        if name == "off":
+            fields[name] = (
+                tuple(str(one) for one in cast("list[Any]", value)) if isinstance(value, list | tuple) else ()
+            )
+        elif not isinstance(value, _types(HookSettings._field_defaults.get(name))):
+            raise _invalid(f"Invalid value {value!r} of the hook setting {name}.")
+    return HookSettings(**fields)
+
+
+def _types(default: object) -> tuple[type, ...]:
+    if default is None:
+        return (str, type(None))
+    return (float, int) if isinstance(default, float) else (default.__class__,)
+
+
+def save(home: str, settings: HookSettings) -> None:
+    """Write the settings atomically."""
+    path = os.path.join(home, FILE)
+    try:
+        make_private_folder(home)
+        _replace(path, f"{path}.new", json.dumps(settings._asdict(), indent=2))
+    except OSError as error:
+        from everyword.errors import BadLocation
+
+        fix = "Choose another folder with --home or EVERYWORD_HOOKS_HOME."
+        raise BadLocation(f"{path} can't be written ({error.strerror}).", fix=fix) from error
+
+
+def switched(settings: HookSettings, name: str, *, on: bool) -> HookSettings:
+    """Return the settings with one switch changed."""
+    if name in _SWITCHES:
+        return settings._replace(**{name: on})
+    if name not in EVENTS:
+        raise _invalid(f"Unknown switch {name!r}.", f"Known: {', '.join((*EVENTS, *_SWITCHES))}.")
+    return settings._replace(off=tuple(one for one in settings.off if one != name) + (() if on else (name,)))
+
+
+def _invalid(detail: str, fix: str | None = None) -> InvalidSetting:
+    from everyword.errors import InvalidSetting  # slow to import; only failures need it
+
+    return InvalidSetting(detail, fix=fix)
+
+
+# Transcripts and sessions
 
 
 def read_position(home: str, transcript: str) -> dict[str, Any]:
@@ -40,9 +184,7 @@ def write_position(home: str, transcript: str, position: Mapping[str, Any], form
     path = _path(home, transcript)
     make_private_folder(os.path.dirname(path))
     new = f"{path}.{os.urandom(4).hex()}"  # unique: threads of one process may save one transcript
-    with open(new, "w", encoding="utf-8", opener=private_opener) as file:
-        json.dump({"transcript": transcript, "format": format, "position": dict(position)}, file)
-    os.replace(new, path)
+    _replace(path, new, json.dumps({"transcript": transcript, "format": format, "position": dict(position)}))
 
 
 def unsaved_transcripts(home: str) -> Iterator[tuple[str, str]]:
@@ -94,6 +236,13 @@ def _path(home: str, transcript: str) -> str:
     return os.path.join(home, _FOLDER, f"{os.path.basename(whole)[-80:]}-{crc32(os.fsencode(whole)):08x}.json")
 
 
+def _replace(path: str, new: str, text: str) -> None:
+    """Write a file atomically, with the mode of the one before. new: where it is written first."""
+    with open(open_private(new, os.O_WRONLY | os.O_TRUNC, like=path), "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(new, path)
+
+
 def _load(path: str) -> dict[str, Any]:
     try:
         with open(path, encoding="utf-8") as file:
@@ -101,6 +250,9 @@ def _load(path: str) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return cast("dict[str, Any]", document) if isinstance(document, dict) else {}
+
+
+# The log
 
 
 def log(home: str, what: str) -> None:

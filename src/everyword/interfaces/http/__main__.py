@@ -1,26 +1,34 @@
-"""Run the service: `everyword serve`, or `python -m everyword.interfaces.http`."""
+"""Run the service, in one process or several: `everyword serve`, or `python -m everyword.interfaces.http`."""
 
 from __future__ import annotations
 
 import argparse
 import logging
 import os
+import signal
+import socket
+import subprocess
 import sys
+import threading
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from types import FrameType
 
 from everyword.errors import EverywordError, InvalidSetting
 from everyword.extras import need
-from everyword.interfaces.http.settings import DEFAULT_PORT, ServiceSettings
+from everyword.interfaces.http.settings import BACKLOG, DEFAULT_PORT, ServiceSettings, address_of, address_unavailable
 from everyword.private_files import make_private_folder
+
+_FIRST_PROCESS_ONLY = ("--no-worker", "--no-fold")  # options of the others: the first one does this work
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Parse the command line and serve; return the exit code."""
-    parsed = _parser().parse_args(argv)
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    parsed = _parser().parse_args(arguments)
     logging.basicConfig(format="everyword: %(message)s", level=logging.WARNING)
     try:
         settings = ServiceSettings(
@@ -39,15 +47,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         if parsed.processes > 1 and parsed.audit:
             raise InvalidSetting("The audit log is kept by one process.", fix="Use --processes 1 or leave --audit out.")
         if parsed.processes > 1:
-            from everyword.interfaces.http.multiprocess import serve_processes
-
+            options = [*arguments, "--processes", "1"]
             on_ready = partial(_announce, show=parsed.open)
-            options = _child_options(parsed)
-            return serve_processes(parsed.host, parsed.port, options, processes=parsed.processes, on_ready=on_ready)
-        if parsed.socket is not None:  # a child of serve_processes
-            from everyword.interfaces.http.multiprocess import exit_with_parent
-
-            exit_with_parent()
+            return _serve_processes(parsed.host, parsed.port, options, processes=parsed.processes, on_ready=on_ready)
+        if parsed.socket is not None:  # a child of _serve_processes
+            _exit_with_parent()
         _serve(parsed, settings)
     except KeyboardInterrupt:
         return 130  # 128 + SIGINT, as shells report it
@@ -71,20 +75,9 @@ def _serve(parsed: argparse.Namespace, settings: ServiceSettings) -> None:
     open_and_serve(
         lambda: Memory.open(parsed.memory, **models, fold=parsed.fold),
         settings,
-        on_ready=partial(_announce, show=parsed.open),
+        on_ready=partial(_announce, show=parsed.open and parsed.socket is None),
         on_wait=_warn,
     )
-
-
-def _child_options(parsed: argparse.Namespace) -> list[str]:
-    """Write the command line for each of several processes."""
-    named = {"memory": parsed.memory, "host": parsed.host, "rate": parsed.rate, "embedder": parsed.embedder}
-    named |= {"llm": parsed.llm, "reranker": parsed.reranker, "wait": parsed.wait}
-    flags = {"--no-worker": not parsed.worker, "--no-fold": not parsed.fold, "--no-mcp": not parsed.mcp}
-    flags["--tracing"] = parsed.tracing
-    options = [part for name, value in named.items() if value is not None for part in (f"--{name}", str(value))]
-    options += [part for limit in parsed.limit for part in ("--limit", limit)]
-    return [*options, *(flag for flag, wanted in flags.items() if wanted)]
 
 
 def _announce(address: str, *, show: bool) -> None:
@@ -150,6 +143,89 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--tracing", action="store_true", help="trace requests with OpenTelemetry (see OTEL_...)")
     return parser
+
+
+# Several processes that share a listening socket
+
+
+def _serve_processes(
+    host: str, port: int, options: Sequence[str], *, processes: int, on_ready: Callable[[str], None]
+) -> int:
+    """Serve until told to stop or until one process ends; return the exit code.
+
+    options: the command line of each process.
+    """
+    if os.name != "posix":
+        raise InvalidSetting("Several processes need a POSIX system, to share a socket.", fix="Use --processes 1.")
+    listening = _listen(host, port)
+    running: list[subprocess.Popen[str]] = []
+    signalled: set[int] = set()
+
+    def stop(_number: int = 0, _frame: FrameType | None = None) -> None:
+        if len(running) == processes:
+            # Close our copy too: while any copy is open, clients can connect and would never be answered.
+            listening.close()
+        for one in running:
+            if one.pid not in signalled:  # only once: a second signal would interrupt closing the file
+                signalled.add(one.pid)
+                one.send_signal(signal.SIGTERM)
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        for number in range(processes):
+            # One after the other: the first creates the file if needed, and reports what is wrong with it.
+            running.append(_start_process(listening, [*options, *(_FIRST_PROCESS_ONLY if number else ())]))
+            if not _wait_until_ready(running[-1]):
+                stop()
+                return max(one.wait() for one in running)
+        on_ready(address_of(listening))
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)  # leaves the exit code for wait() below
+        stop()
+        return max(abs(one.wait()) for one in running)
+    finally:
+        stop()
+        for one in running:
+            one.wait()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        listening.close()
+
+
+def _exit_with_parent() -> None:
+    """Send this process SIGTERM when its parent ends, seen by the end of standard input."""
+
+    def wait() -> None:
+        while os.read(sys.stdin.fileno(), 1):
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, name="everyword-parent", daemon=True).start()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except OSError as error:
+        raise address_unavailable(host, port) from error
+
+
+def _start_process(listening: socket.socket, options: Sequence[str]) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "everyword.interfaces.http", *options, "--socket", str(listening.fileno())]
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,  # never written to: it closes when this process ends, and the child ends with it
+        stdout=subprocess.PIPE,
+        text=True,
+        pass_fds=[listening.fileno()],
+        start_new_session=True,  # so that Ctrl-C reaches only this process, which then stops the others
+    )
+
+
+def _wait_until_ready(process: subprocess.Popen[str]) -> bool:
+    """Wait for the line that announces the address; a process that fails prints none."""
+    assert process.stdout is not None
+    return bool(process.stdout.readline())
 
 
 if __name__ == "__main__":

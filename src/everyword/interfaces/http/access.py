@@ -10,17 +10,17 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from everyword.errors import KeyNeeded, NotAllowed, TooManyRequests
-from everyword.interfaces.http.thread_pools import Pool
+from everyword.interfaces.http.background import Pool
+from everyword.interfaces.http.settings import LOOPBACK
 from everyword.memory import Memory
-from everyword.types.api_keys import EVERY_SPACE, ApiKey, Permission, presented
 from everyword.types.events import DEFAULT_SPACE
+from everyword.types.service import EVERY_SPACE, ApiKey, Permission, presented
 from everyword.types.times import utc_now
 
 _CACHE_S = 1.0  # how long a key is cached, and so how soon a revoked one is refused
 _MOST_CACHED = 1_000  # keys
 _OWN_SITES = ("none", "same-origin")  # values of Sec-Fetch-Site: typed or bookmarked; our own page
 PAGE_PATH = "/"
-_LOCAL_HOSTS = {"127.0.0.1", "localhost", "::1"}
 _CREATE_KEY = "Create one with: everyword keys create NAME"
 
 
@@ -127,7 +127,7 @@ class Authenticator:
         Without keys, every process that can connect is served. Any page can make a browser connect, and a DNS name
         can be pointed at this machine (DNS rebinding).
         """
-        if _host(headers.get("host", "")) not in _LOCAL_HOSTS:
+        if _host(headers.get("host", "")) not in LOOPBACK:
             raise NotAllowed("Without keys, only this machine is served.", fix="Use http://127.0.0.1, or create a key.")
         origin = headers.get("origin")
         if origin is not None and not _same_origin(origin, headers.get("host", "")):

@@ -1,33 +1,38 @@
-"""The ASGI application: routes, middleware and background tasks."""
+"""The ASGI application: routes, background tasks, middleware for every request, and the files of the web page."""
 
 from __future__ import annotations
 
 import asyncio
+import gzip
+import hashlib
 import logging
-from collections.abc import AsyncGenerator
+import mimetypes
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from everyword.errors import EverywordError, MissingExtra, Overloaded
-from everyword.interfaces.http import routes as endpoints
-from everyword.interfaces.http import static_page, transfer
-from everyword.interfaces.http.event_stream import EventStream
-from everyword.interfaces.http.middleware import RequestMiddleware
+from everyword.interfaces.http.bodies import MIN_COMPRESSED_BYTES, error_response, json_response, routing_error_response
 from everyword.interfaces.http.observability import MEDIA_TYPE
 from everyword.interfaces.http.openapi import document
-from everyword.interfaces.http.responses import error_response, json_response
+from everyword.interfaces.http.routes import routes
 from everyword.interfaces.http.service import Service
 from everyword.interfaces.http.settings import ServiceSettings
 from everyword.memory import Memory
-from everyword.types.api_keys import Permission
+from everyword.types.service import Permission
 
 if TYPE_CHECKING:
     from everyword.interfaces.http.mcp_route import McpRoute
@@ -36,7 +41,24 @@ log = logging.getLogger("everyword.interfaces")
 
 _READY_WITHIN_S = 5.0  # shorter than other requests wait for a database: a readiness probe needs an answer now
 MCP_PATH = "/mcp"
-STREAM_PATH = "/v1/stream"
+# The page loads nothing from other hosts, runs no inline scripts and may not be framed.
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "content-security-policy": CONTENT_SECURITY_POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+_PUBLIC_PATHS = ("/healthz", "/readyz")  # they reveal nothing
+INDEX = "index.html"
+_COMPRESSED_TYPES = ("text/", "application/javascript", "application/json", "image/svg+xml")
+_TYPES = {".js": "text/javascript", ".mjs": "text/javascript", ".woff2": "font/woff2", ".map": "application/json"}
 
 
 def build(memory: Memory, settings: ServiceSettings) -> tuple[Starlette, Service]:
@@ -45,11 +67,9 @@ def build(memory: Memory, settings: ServiceSettings) -> tuple[Starlette, Service
     mcp = _mcp(service) if settings.mcp else None
     app = Starlette(
         routes=[
-            *endpoints.routes(service),
-            *transfer.routes(service),
-            _stream_route(service),
+            *routes(service),
             *_status_routes(service),
-            *static_page.routes(),
+            *_page_routes(),
             mcp.route if mcp is not None else _missing_mcp_route(),
         ],
         middleware=[Middleware(RequestMiddleware, service=service)],
@@ -57,12 +77,6 @@ def build(memory: Memory, settings: ServiceSettings) -> tuple[Starlette, Service
         lifespan=lambda _: _running(service, mcp),
     )
     return app, service
-
-
-def _stream_route(service: Service) -> Route:
-    route = Route(STREAM_PATH, EventStream(service).respond, methods=["GET"], name="stream")
-    route.methods = {"GET"}  # Starlette adds HEAD, whose response would never end
-    return route
 
 
 async def _reraise(_: Request, error: Exception) -> Response:
@@ -92,7 +106,7 @@ async def _running(service: Service, mcp: McpRoute | None) -> AsyncGenerator[Non
 
 def _status_routes(service: Service) -> list[BaseRoute]:
     async def openapi(request: Request) -> Response:
-        return json_response(document(), accepts=request.headers.get("accept-encoding", ""))
+        return json_response(document(), request)
 
     async def healthz(_: Request) -> Response:
         return json_response({"ok": True})
@@ -133,3 +147,138 @@ def _missing_mcp_route() -> Route:
         return error_response(MissingExtra("MCP is not served here.", fix="Run: pip install 'everyword[mcp]'"))
 
     return Route(MCP_PATH, answer, methods=["GET", "POST", "DELETE"], name="mcp")
+
+
+# Every request
+
+
+class RequestMiddleware:
+    """Wraps the application."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app = app
+        self._service = service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        service, began, status = self._service, time.perf_counter(), 500
+
+        async def send_safely(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+                headers.setdefault("cache-control", "no-store")
+                if service.poller.stopping:  # so that clients send no further request on this connection
+                    headers["connection"] = "close"
+            await send(message)
+
+        service.metrics.in_flight += 1
+        headers = Headers(scope=scope)
+        with service.tracing.span(f"{scope['method']} {scope['path'][:100]}", headers) as attributes:
+            try:
+                await self._respond(scope, headers, receive, send_safely)
+            finally:
+                service.metrics.in_flight -= 1
+                service.concurrency_limiter.leave(scope)
+                operation = _operation(scope)
+                service.metrics.request(operation, status, time.perf_counter() - began)
+                attributes |= {"everyword.operation": operation, "http.response.status_code": status}
+
+    async def _respond(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+        started = False
+
+        async def send_noticed(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            if scope["path"] not in _PUBLIC_PATHS and await self._service.authenticator.keyless():
+                self._service.authenticator.check_local(headers, path=scope["path"])
+            await self._app(scope, receive, send_noticed)
+        except Exception as error:
+            if started:  # too late for an error response; the client sees the connection end
+                if not isinstance(error, EverywordError):
+                    raise
+                return
+            await _error_response(error)(scope, receive, send)
+        except asyncio.CancelledError:
+            # The service stops and this request is still pending, usually because its body has not fully arrived.
+            if not self._service.poller.stopping:
+                raise
+            if not started:
+                await error_response(Overloaded("The service stops. Nothing was changed."))(scope, receive, send)
+
+
+def _error_response(error: Exception) -> Response:
+    if isinstance(error, HTTPException):
+        return routing_error_response(error)
+    if isinstance(error, EverywordError):
+        if error.status >= 500:
+            log.warning("%s: %s", type(error).__name__, error)
+        return error_response(error)
+    log.exception("Unexpected error.", exc_info=error)
+    return error_response(EverywordError("Internal error of the service.", fix="Look at its log."))
+
+
+def _operation(scope: Scope) -> str:
+    """Return the name of the route. Never the path: clients choose it, and metrics keep every name."""
+    route = scope.get("route")
+    return str(getattr(route, "name", None) or "unknown")
+
+
+# The web page
+
+
+class File(NamedTuple):
+    """The content and headers of one file."""
+
+    content: bytes
+    compressed: bytes | None
+    media_type: str
+    etag: str
+
+
+def _page_routes() -> list[Route]:
+    """Make a route for each file; index.html is at /."""
+    found = _files(files("everyword.interfaces").joinpath("ui"), "")
+    return [
+        Route("/" if name == INDEX else f"/{name}", _file_endpoint(file), name=f"page:{name}") for name, file in found
+    ]
+
+
+def _files(folder: Traversable, prefix: str) -> list[tuple[str, File]]:
+    found: list[tuple[str, File]] = []
+    for entry in sorted(folder.iterdir(), key=lambda one: one.name):
+        if entry.name.startswith((".", "_")) or entry.name.endswith(".py"):
+            continue
+        name = f"{prefix}{entry.name}"
+        found += _files(entry, f"{name}/") if entry.is_dir() else [(name, _file(name, entry.read_bytes()))]
+    return found
+
+
+def _file(name: str, content: bytes) -> File:
+    ending = name[name.rfind(".") :]
+    media_type = _TYPES.get(ending) or mimetypes.guess_type(name)[0] or "application/octet-stream"
+    compress = media_type.startswith(_COMPRESSED_TYPES) and len(content) >= MIN_COMPRESSED_BYTES
+    etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+    return File(content, gzip.compress(content, mtime=0) if compress else None, media_type, etag)
+
+
+def _file_endpoint(file: File) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        # Browsers revalidate each time, mostly with "not modified", so that an upgrade shows at once.
+        headers = {"etag": file.etag, "cache-control": "no-cache", "vary": "accept-encoding"}
+        if file.etag in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=headers)
+        if file.compressed is not None and "gzip" in request.headers.get("accept-encoding", ""):
+            headers["content-encoding"] = "gzip"
+            return Response(file.compressed, headers=headers, media_type=file.media_type)
+        return Response(file.content, headers=headers, media_type=file.media_type)
+
+    return endpoint

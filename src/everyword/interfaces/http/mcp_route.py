@@ -21,14 +21,13 @@ from starlette.types import Receive, Scope, Send
 
 from everyword.errors import EverywordError
 from everyword.interfaces.http.access import Caller
-from everyword.interfaces.http.event_stream import KEEPALIVE_S, check_stream_limits
-from everyword.interfaces.http.route_table import SPACE, WING, pool_of, required_permission
+from everyword.interfaces.http.routes import KEEPALIVE_S, SPACE, WING, check_stream_limits, pool_of, required_permission
 from everyword.interfaces.http.service import Service
-from everyword.interfaces.mcp.open_memory import OpenMemory
+from everyword.interfaces.mcp import OpenMemory
 from everyword.interfaces.mcp.server import build
 from everyword.interfaces.operations import Operation, parse_query
 from everyword.memory import Memory
-from everyword.types.api_keys import Permission
+from everyword.types.service import Permission
 
 R = TypeVar("R")
 

@@ -1,19 +1,42 @@
-"""Metrics in Prometheus text format, and OpenTelemetry traces."""
+"""What operators see: metrics in Prometheus text format, OpenTelemetry traces, the audit log, a limit on log lines."""
 
 from __future__ import annotations
 
+import logging
 import threading
+import time
 from bisect import bisect_left
-from collections.abc import Generator, Iterable, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any
 
 from everyword import __version__
 from everyword.extras import need
+from everyword.types.times import utc_now
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 # Seconds: from reading one row to an answer written by an LLM.
 _BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+AUDITED = ("recall", "context", "ask", "wake_up", "window")  # operations that hand out what the memory holds
+_LONGEST_QUESTION = 500  # characters
+_COUNTED = {"recall": "hits", "context": "citations", "ask": "citations", "wake_up": "citations"}
+_MOST_A_WINDOW = 10  # records
+_WINDOW_S = 60.0
+# Loggers that write because of client input. asyncio logs errors of its protocols and failed accepts.
+_LOGGERS = (
+    "everyword.interfaces",
+    "uvicorn.error",
+    "asyncio",
+    "mcp.server.lowlevel.server",
+    "mcp.server.streamable_http",
+    "mcp.server.streamable_http_manager",
+)
+
+
+# Metrics and traces
 
 
 class Metrics:
@@ -21,16 +44,15 @@ class Metrics:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._requests: dict[tuple[str, int], int] = {}
+        self._requests: Counter[tuple[str, int]] = Counter()
         self._times: dict[str, tuple[list[int], float]] = {}
-        self._counts: dict[tuple[str, str], int] = {}
+        self._counts: Counter[tuple[str, str]] = Counter()
         self.in_flight = 0
 
     def request(self, operation: str, status: int, seconds: float) -> None:
         """Record an answered request."""
         with self._lock:
-            key = (operation, status)
-            self._requests[key] = self._requests.get(key, 0) + 1
+            self._requests[operation, status] += 1
             buckets, total = self._times.get(operation, ([0] * (len(_BOUNDS) + 1), 0.0))
             buckets[bisect_left(_BOUNDS, seconds)] += 1
             self._times[operation] = (buckets, total + seconds)
@@ -38,7 +60,7 @@ class Metrics:
     def count(self, name: str, outcome: str) -> None:
         """Increment another counter."""
         with self._lock:
-            self._counts[name, outcome] = self._counts.get((name, outcome), 0) + 1
+            self._counts[name, outcome] += 1
 
     def text(self, gauges: Mapping[str, float]) -> str:
         """Write all metrics."""
@@ -101,3 +123,109 @@ class Tracing:
             yield attributes
             for key, value in attributes.items():
                 span.set_attribute(key, value)
+
+
+# The audit log
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One question, who asked it, and how much was handed out."""
+
+    at: datetime
+    who: str  # the name of the key, or "local"
+    via: str  # "http" or "mcp"
+    operation: str
+    space: str
+    question: str
+    quotes: int | None = None  # handed out; None where that is not known
+    tokens: int | None = None
+
+
+class AuditLog:
+    """The last questions. Nothing of it is written to disk; it ends with the process."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._asked: deque[Asked] = deque(maxlen=most)
+        self._lock = threading.Lock()
+
+    def note(
+        self,
+        *,
+        who: str,
+        via: str,
+        operation: str,
+        space: str,
+        arguments: Mapping[str, Any],
+        result: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Keep a question, if the log is on and the operation hands something out."""
+        if not self.most or operation not in AUDITED:
+            return
+        quotes = None if result is None else result.get(_COUNTED.get(operation, ""))
+        asked = Asked(
+            at=utc_now(),
+            who=who,
+            via=via,
+            operation=operation,
+            space=space,
+            question=str(arguments.get("query") or arguments.get("topic") or "")[:_LONGEST_QUESTION],
+            quotes=None if quotes is None else len(quotes),
+            tokens=None if result is None else result.get("tokens"),
+        )
+        with self._lock:
+            self._asked.append(asked)
+
+    def clear(self) -> None:
+        """Drop all entries: after a `forget`, a question may still name what was forgotten."""
+        with self._lock:
+            self._asked.clear()
+
+    def document(self, space: str) -> dict[str, Any]:
+        """List the questions in a space, the latest first."""
+        with self._lock:
+            asked = [one for one in reversed(self._asked) if one.space == space]
+        entries = [{**asdict(one), "at": one.at.isoformat()} for one in asked]
+        return {"on": self.most > 0, "most": self.most, "asked": entries}
+
+
+# Log lines
+
+
+class LogRateLimit(logging.Filter):
+    """Pass a few records a minute from each line of code, and report how many were dropped."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._windows: dict[tuple[str, int], tuple[float, int]] = {}  # by line of code: start, records since
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether to write a record."""
+        place, now = (record.pathname, record.lineno), self._clock()
+        with self._lock:
+            began, count = self._windows.get(place, (now, 0))
+            dropped = max(count - _MOST_A_WINDOW, 0)
+            if now - began >= _WINDOW_S:
+                began, count = now, 0
+            self._windows[place] = (began, count + 1)
+        if count == 0 and dropped:
+            _add(record, f"({dropped:,} similar messages were dropped)")
+        elif count + 1 == _MOST_A_WINDOW:
+            _add(record, f"(similar messages are dropped for {_WINDOW_S:g} s)")
+        return count < _MOST_A_WINDOW
+
+
+def limit_log() -> None:
+    """Limit the log records that clients can cause; once per process."""
+    for name in _LOGGERS:
+        logging.getLogger(name).addFilter(_LIMIT)
+
+
+def _add(record: logging.LogRecord, note: str) -> None:
+    record.msg, record.args = f"{record.getMessage()} {note}", ()
+
+
+_LIMIT = LogRateLimit()

@@ -8,12 +8,17 @@ from functools import cache
 from typing import Any, cast, get_args
 
 from everyword import __version__
-from everyword.interfaces.http.event_stream import PARAMETERS as STREAM_PARAMETERS
-from everyword.interfaces.http.responses import JSON, PROBLEM
-from everyword.interfaces.http.route_table import MOST_LISTED, SPACE, scope_parameters
-from everyword.interfaces.http.route_table import OperationRoute as Exposed
-from everyword.interfaces.http.route_table import operation_routes as exposed
-from everyword.interfaces.http.transfer import FILES, Transfer
+from everyword.interfaces.http.bodies import JSON, PROBLEM
+from everyword.interfaces.http.routes import (
+    FILES,
+    MOST_LISTED,
+    SPACE,
+    STREAM_PARAMETERS,
+    OperationRoute,
+    Transfer,
+    operation_routes,
+    scope_parameters,
+)
 from everyword.interfaces.operations import BY_NAME, Operation, Parameter
 from everyword.interfaces.operations.parameters import OBJECT, OBJECTS, TIME
 from everyword.retrieval.context import STYLES
@@ -43,7 +48,7 @@ _PROBLEM: Schema = {
 def document() -> dict[str, Any]:
     """Describe every route."""
     named: dict[str, Schema] = {"Problem": _PROBLEM}
-    paths: dict[str, Any] = {one.path: _operations(one, named) for one in exposed()}
+    paths: dict[str, Any] = {one.path: _operations(one, named) for one in operation_routes()}
     paths |= {one.path: {one.method.lower(): _file(one, named)} for one in FILES}
     paths |= _own_paths()
     for name, schema in named.items():
@@ -93,7 +98,7 @@ def _require_members(schema: Any, optional: Sequence[str] = ()) -> None:
         _require_members(part)
 
 
-def _operations(one: Exposed, named: dict[str, Schema]) -> dict[str, Any]:
+def _operations(one: OperationRoute, named: dict[str, Schema]) -> dict[str, Any]:
     # `forget` takes a wing as a condition, and each event of a batch has its own: there it is in the body.
     in_body = one.operation.destructive or any(takes_events(parameter) for parameter in one.parameters)
     names = {"space"} if in_body else {"space", "wing"}
@@ -101,16 +106,13 @@ def _operations(one: Exposed, named: dict[str, Schema]) -> dict[str, Any]:
     inside = [parameter for parameter in one.parameters if parameter.name not in names]
     described: dict[str, Any] = {}
     for method in one.methods:
-        asked: dict[str, Any] = {
-            "operationId": f"{one.operation.name}_{method.lower()}",
-            "summary": _sentence(one.operation.summary),
-            "description": f"{one.operation.details} Needs a key that may {one.needs.value}.".strip(),
-            "parameters": [_in_query(parameter) for parameter in scope],
-            "responses": {
-                "200": {"description": "Done.", "content": {JSON: {"schema": _result(one, named)}}},
-                "default": _REFUSED,
-            },
-        }
+        asked = _asked(
+            f"{one.operation.name}_{method.lower()}",
+            _sentence(one.operation.summary),
+            {JSON: {"schema": _result(one, named)}},
+            scope,
+            description=f"{one.operation.details} Needs a key that may {one.needs.value}.".strip(),
+        )
         if method == "GET":
             asked["parameters"] += [_in_query(parameter, one.operation) for parameter in _linked(one, inside)]
         elif inside:
@@ -123,16 +125,26 @@ def _operations(one: Exposed, named: dict[str, Schema]) -> dict[str, Any]:
     return described
 
 
-def _linked(one: Exposed, inside: list[Parameter]) -> list[Parameter]:
-    """Choose the parameters that are described for GET; a single chosen one is required."""
-    chosen = IN_LINKS.get(one.operation.name)
-    if chosen is None:
-        return inside
-    alone = len(chosen) == 1
-    return [replace(one, required=one.required or alone) for one in inside if one.name in chosen]
+def _asked(
+    id: str, summary: str, content: Schema, parameters: Sequence[Parameter] = (), *, description: str = ""
+) -> dict[str, Any]:
+    """Describe one method of a path; content: of the response, by media type."""
+    return {
+        "operationId": id,
+        "summary": summary,
+        **({"description": description} if description else {}),
+        "parameters": [_in_query(parameter) for parameter in parameters],
+        "responses": {"200": {"description": "Done.", "content": content}, "default": _REFUSED},
+    }
 
 
-def _result(one: Exposed, named: dict[str, Schema]) -> Schema:
+def _linked(one: OperationRoute, inside: list[Parameter]) -> list[Parameter]:
+    """Choose the parameters that are described for GET."""
+    chosen = _IN_LINKS.get(one.operation.name)
+    return inside if chosen is None else [replace(one, required=True) for one in inside if one.name == chosen]
+
+
+def _result(one: OperationRoute, named: dict[str, Schema]) -> Schema:
     operation: Operation = one.operation
     if operation.several:
         single, several = get_args(one.returns)
@@ -156,20 +168,16 @@ def _in_query(parameter: Parameter, operation: Operation | None = None) -> dict[
 
 
 def _file(one: Transfer, named: dict[str, Schema]) -> dict[str, Any]:
-    content: dict[str, Any] = (
-        {one.media_type: {}} if one.gives is None else {JSON: {"schema": json_schema(one.gives, named)}}
+    asked = _asked(
+        one.operation.name,
+        _sentence(one.operation.summary),
+        {one.media_type: {}} if one.gives is None else {JSON: {"schema": json_schema(one.gives, named)}},
+        one.parameters,
+        description=f"{one.operation.details} Needs a key that may {one.needs.value}.".strip(),
     )
-    sent: dict[str, Any] = {"description": "Done.", "content": content}
-    described: dict[str, Any] = {
-        "operationId": one.operation.name,
-        "summary": _sentence(one.operation.summary),
-        "description": f"{one.operation.details} Needs a key that may {one.needs.value}.".strip(),
-        "parameters": [_in_query(parameter) for parameter in one.parameters],
-        "responses": {"200": sent, "default": _REFUSED},
-    }
     if one.method == "POST":
-        described["requestBody"] = {"required": True, "content": {one.media_type: {"schema": {"type": "string"}}}}
-    return described
+        asked["requestBody"] = {"required": True, "content": {one.media_type: {"schema": {"type": "string"}}}}
+    return asked
 
 
 def _own_paths() -> dict[str, Any]:
@@ -196,7 +204,7 @@ def _own_paths() -> dict[str, Any]:
             "audit",
             "List the last questions of programs, with who asked; empty unless the service keeps them (--audit).",
             _object({"on": {"type": "boolean"}, "most": number, "asked": {"type": "array", "items": asked}}),
-            parameters=[_in_query(SPACE)],
+            parameters=(SPACE,),
         ),
         "/v1/spaces": _get("spaces", "List the spaces.", _object({"spaces": {"type": "array", "items": text}})),
         "/v1/stream": _get(
@@ -204,7 +212,7 @@ def _own_paths() -> dict[str, Any]:
             "Stream changes as server-sent events.",
             text,
             media_type="text/event-stream",
-            parameters=[_in_query(parameter) for parameter in STREAM_PARAMETERS],
+            parameters=STREAM_PARAMETERS,
         ),
         "/healthz": _get("healthz", "Check that the process runs.", _object({"ok": {"type": "boolean"}})),
         "/readyz": _get("readyz", "Check that the memory can be read.", _object({"ok": {"type": "boolean"}})),
@@ -213,17 +221,9 @@ def _own_paths() -> dict[str, Any]:
 
 
 def _get(
-    name: str, summary: str, schema: Schema, *, media_type: str = JSON, parameters: list[dict[str, Any]] | None = None
+    name: str, summary: str, schema: Schema, *, media_type: str = JSON, parameters: Sequence[Parameter] = ()
 ) -> dict[str, Any]:
-    answered = {"description": "Done.", "content": {media_type: {"schema": schema}}}
-    return {
-        "get": {
-            "operationId": name,
-            "summary": summary,
-            "parameters": parameters or [],
-            "responses": {"200": answered, "default": _REFUSED},
-        }
-    }
+    return {"get": _asked(name, summary, {media_type: {"schema": schema}}, parameters)}
 
 
 def _object(properties: dict[str, Schema]) -> Schema:
@@ -307,8 +307,8 @@ def _answer(answers: Sequence[str], **kinds: str) -> Schema:
     return {"properties": {"answer": {"enum": list(answers)}, **{name: {"type": kind} for name, kind in kinds.items()}}}
 
 
-# Parameters that are described for GET. OpenAPI can't say of a query that one parameter excludes or needs another.
-IN_LINKS: dict[str, tuple[str, ...]] = {"show": ("id",)}
+# The only parameter that is described for GET. OpenAPI can't say of a query that one parameter excludes another.
+_IN_LINKS = {"show": "id"}
 
 # Conditions on the members of a body, besides those that are always required.
 _NONE: Schema = {"type": "null"}

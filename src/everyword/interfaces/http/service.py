@@ -10,15 +10,11 @@ from starlette.requests import Request
 
 from everyword.errors import EverywordError, TooManyRequests
 from everyword.interfaces.http.access import Authenticator, Caller, ConcurrencyLimiter, RateLimiter
-from everyword.interfaces.http.audit_log import AuditLog
-from everyword.interfaces.http.change_poller import ChangePoller
-from everyword.interfaces.http.observability import Metrics, Tracing
-from everyword.interfaces.http.route_table import PoolName
+from everyword.interfaces.http.background import ChangePoller, Pool, PoolName, Worker
+from everyword.interfaces.http.observability import AuditLog, Metrics, Tracing
 from everyword.interfaces.http.settings import ServiceSettings
-from everyword.interfaces.http.thread_pools import Pool
-from everyword.interfaces.http.worker import Worker
 from everyword.memory import Memory
-from everyword.types.api_keys import Permission
+from everyword.types.service import Permission
 
 R = TypeVar("R")
 

@@ -12,6 +12,7 @@ from everyword.errors import BadLocation, InvalidSetting
 from everyword.settings import LONGEST_WAIT_S
 
 DEFAULT_PORT = 7330
+BACKLOG = 2_048  # connections that may wait to be accepted
 _MAX_LIMIT = 2**40  # a larger value is surely a typo
 _MAX_AUDITED = 10_000  # questions; each takes up to a kilobyte of memory
 LOOPBACK = ("127.0.0.1", "localhost", "::1")

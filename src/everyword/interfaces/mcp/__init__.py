@@ -1,95 +1,110 @@
-"""A memory as an MCP server: operations as tools, sessions as resources, two prompts.
-
-Heavy modules are imported late, so that a stdio client gets its first reply while the MCP package and the model load.
-"""
+"""A memory as an MCP server: operations as tools, sessions as resources, two prompts. Here, the memory behind it."""
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
-from importlib import import_module
-from importlib.util import find_spec
-from typing import Literal
+import threading
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from everyword.errors import EverywordError, InvalidSetting
-from everyword.extras import need
-from everyword.interfaces.mcp.tools import ToolSet, agent_tools
-from everyword.interfaces.mcp.transports import LOOPBACK
+from everyword.errors import Closed, EverywordError
+from everyword.private_files import make_private_folder
+from everyword.settings import expanded
 
-Transport = Literal["stdio", "http"]
-DEFAULT_PORT = 7331
+if TYPE_CHECKING:
+    from everyword.interfaces.operations import Operation
+    from everyword.memory import Memory
 
+R = TypeVar("R")
 
-def run(
-    memory_path: str,
-    *,
-    transport: Transport = "stdio",
-    space: str | None = None,
-    wing: str | None = None,
-    project: str | None = None,
-    embedder: str | None = None,
-    tools: ToolSet = "all",
-    reference_tools: bool = False,
-    host: str = "127.0.0.1",
-    port: int = DEFAULT_PORT,
-    token: str | None = None,
-) -> None:
-    """Serve until the client leaves (stdio) or the process is told to stop (http).
-
-    space, wing: what clients see. project: the folder of the project at hand, whose wing `remember` and `wake_up` use,
-    as hooks do; other tools see the whole space. tools: "core" offers six tools. reference_tools: also offer the nine
-    tools of MCP's reference memory server. token: what HTTP clients must send as `Authorization: Bearer`; required
-    unless the host is this machine.
-    """
-    if find_spec("mcp") is None:
-        need("mcp", extra="mcp")  # raises, before the handshake
-    project_wing = None if project is None else wing_of_folder(project)
-    if transport == "stdio":
-        from everyword.interfaces.mcp.fast_handshake import early_results, shake_hands
-
-        # Before heavy imports. The reference tools need those for their descriptions.
-        offered = agent_tools(wing=wing, project_wing=project_wing, tool_set=tools)
-        handshake = shake_hands(_prepare, {} if reference_tools else early_results(offered))
-    elif transport == "http":
-        if host not in LOOPBACK and not token:
-            raise InvalidSetting(
-                f"Serving on {host} needs a token.",
-                fix="Set EVERYWORD_MCP_TOKEN, or serve on 127.0.0.1.",
-            )
-        handshake = None
-    else:
-        raise InvalidSetting(f"Unknown transport {transport!r}.", fix="Valid transports: stdio, http.")
-    from everyword.interfaces.mcp.open_memory import OpenMemory
-    from everyword.interfaces.mcp.transports import serve_http, serve_stdio
-
-    opened = OpenMemory(memory_path, space=space, wing=wing, project_wing=project_wing, embedder=embedder)
-    offer = {"tool_set": tools, "reference_tools": reference_tools}
-    try:
-        if handshake is not None:
-            serve_stdio(opened, handshake, **offer)
-        else:
-            serve_http(opened, host, port, token=token, **offer)
-    finally:
-        opened.close()
+_POLL_EVERY_S = 0.5  # the delay of change notifications
 
 
-def _prepare() -> None:
-    """Import the server, so that it is ready for the first request."""
-    with suppress(ImportError):  # serving reports it
-        import_module("everyword.interfaces.mcp.server")
-        import_module("mcp.server.stdio")
+class OpenMemory:
+    """A memory that opens on first use. If opening fails, the next request tries again."""
 
+    def __init__(
+        self,
+        location: str,
+        *,
+        space: str | None = None,
+        wing: str | None = None,
+        project_wing: str | None = None,
+        embedder: str | None = None,
+    ) -> None:
+        self.location = location
+        self.wing = wing  # clients see nothing else
+        self.project_wing = project_wing  # `remember` and `wake_up` use it by default
+        self._space = space
+        self._embedder = embedder
+        self._lock = threading.Lock()
+        self._whole: Memory | None = None
+        self._closed = False
 
-def wing_of_folder(folder: str) -> str | None:
-    """Return the wing that hooks use for the sessions of a folder; None for the user's home and for the root."""
-    from everyword.interfaces.hooks.settings import load
-    from everyword.interfaces.hooks.settings_files import default_home
+    @property
+    def memory(self) -> Memory:
+        """The handle that clients use."""
+        return self.whole_space if self.wing is None else self.whole_space.wing(self.wing)
 
-    path = os.path.abspath(os.path.expanduser(folder))
-    if path == os.path.expanduser("~") or os.path.dirname(path) == path:
-        return None
-    name = os.path.basename(path)
-    try:
-        return load(str(default_home())).wings.get(name, name)
-    except EverywordError:  # no hooks are installed
-        return name
+    @property
+    def whole_space(self) -> Memory:
+        """The handle on the space, for operations that are not limited to a wing."""
+        whole = self._opened()
+        return whole if self._space is None else whole.space(self._space)
+
+    def check(self, operation: Operation) -> None:
+        """Raise NotAllowed for a forbidden operation. Here all are allowed: every client is the owner."""
+
+    async def in_thread(
+        self, call: Callable[[], R], *, operation: Operation | None = None, received: Mapping[str, Any] | None = None
+    ) -> R:
+        """Run a call in a thread. operation, received: the called tool and its arguments, if it is a tool."""
+        from anyio import to_thread  # importing it takes time
+
+        return await to_thread.run_sync(call)
+
+    @contextmanager
+    def following(self) -> Generator[None]:
+        """Count a subscription while it is open."""
+        yield
+
+    @property
+    def changes(self) -> int:
+        """How many changes were seen, if they are counted."""
+        return 0
+
+    async def wait_for_change(self, after: int) -> bool:
+        """Wait for a change, or until the next poll is due; return False once the server has ended."""
+        import anyio  # importing it takes time
+
+        await anyio.sleep(_POLL_EVERY_S)
+        return not self._closed
+
+    def warm(self) -> None:
+        """Load the model in a thread, so that the first question does not wait for it."""
+
+        def ask() -> None:
+            with suppress(EverywordError):  # the first request reports it
+                self.memory.recall("warm", k=1)
+
+        threading.Thread(target=ask, name="everyword-warm", daemon=True).start()
+
+    def close(self) -> None:
+        """Close the memory."""
+        with self._lock:
+            self._closed = True
+            if self._whole is not None:
+                self._whole.close()
+
+    def _opened(self) -> Memory:
+        with self._lock:
+            if self._closed:
+                raise Closed
+            if self._whole is None:
+                from everyword.memory import Memory
+
+                if "://" not in self.location and self.location != ":memory:":
+                    with suppress(OSError):  # opening the memory reports it better
+                        make_private_folder(expanded(self.location).parent)
+                self._whole = Memory.open(self.location, embedder=self._embedder)
+            return self._whole

@@ -1,4 +1,7 @@
-"""`python -m everyword.interfaces.mcp`: the MCP server by itself."""
+"""Serve a memory over MCP: `everyword mcp`, or `python -m everyword.interfaces.mcp`.
+
+Heavy modules are imported late, so that a stdio client gets its first reply while the MCP package and the model load.
+"""
 
 from __future__ import annotations
 
@@ -6,31 +9,25 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Literal
 
-from everyword.errors import EverywordError
-from everyword.interfaces.mcp import DEFAULT_PORT, run
-from everyword.interfaces.mcp.tools import TOOL_SETS
+from everyword.errors import EverywordError, InvalidSetting
+from everyword.extras import need
+from everyword.interfaces.mcp.tools import TOOL_SETS, ToolSet, agent_tools
 
+Transport = Literal["stdio", "http"]
+DEFAULT_PORT = 7331
 _PROGRAM = "python -m everyword.interfaces.mcp"
 
 
 def main(argv: Sequence[str] | None = None, *, program: str = _PROGRAM) -> int:
     """Parse the command line and serve; return the exit code."""
-    parsed = _parser(program).parse_args(argv)
+    options = vars(_parser(program).parse_args(argv))
     try:
-        run(
-            parsed.memory,
-            transport=parsed.transport,
-            space=parsed.space,
-            wing=parsed.wing,
-            project=parsed.project,
-            embedder=parsed.embedder,
-            tools=parsed.tools,
-            reference_tools=parsed.reference_tools,
-            host=parsed.host,
-            port=parsed.port,
-            token=os.environ.get("EVERYWORD_MCP_TOKEN") or None,
-        )
+        run(options.pop("memory"), **options, token=os.environ.get("EVERYWORD_MCP_TOKEN") or None)
     except KeyboardInterrupt:
         return 130  # 128 + SIGINT, as shells report it
     except EverywordError as error:
@@ -63,6 +60,82 @@ def _parser(program: str = _PROGRAM) -> argparse.ArgumentParser:
     parser.add_argument("--host", default="127.0.0.1", help="for http")
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="for http")
     return parser
+
+
+def run(
+    memory_path: str,
+    *,
+    transport: Transport = "stdio",
+    space: str | None = None,
+    wing: str | None = None,
+    project: str | None = None,
+    embedder: str | None = None,
+    tools: ToolSet = "all",
+    reference_tools: bool = False,
+    host: str = "127.0.0.1",
+    port: int = DEFAULT_PORT,
+    token: str | None = None,
+) -> None:
+    """Serve until the client leaves (stdio) or the process is told to stop (http).
+
+    space, wing: what clients see. project: the folder of the project at hand, whose wing `remember` and `wake_up` use,
+    as hooks do; other tools see the whole space. tools: "core" offers six tools. reference_tools: also offer the nine
+    tools of MCP's reference memory server. token: what HTTP clients must send as `Authorization: Bearer`; required
+    unless the host is this machine.
+    """
+    if find_spec("mcp") is None:
+        need("mcp", extra="mcp")  # raises, before the handshake
+    project_wing = None if project is None else wing_of_folder(project)
+    if transport == "stdio":
+        from everyword.interfaces.mcp.fast_handshake import early_results, shake_hands
+
+        # Before heavy imports. The reference tools need those for their descriptions.
+        offered = agent_tools(wing=wing, project_wing=project_wing, tool_set=tools)
+        handshake = shake_hands(_prepare, {} if reference_tools else early_results(offered))
+    elif transport == "http":
+        from everyword.interfaces.http.settings import LOOPBACK
+
+        if host not in LOOPBACK and not token:
+            raise InvalidSetting(
+                f"Serving on {host} needs a token.",
+                fix="Set EVERYWORD_MCP_TOKEN, or serve on 127.0.0.1.",
+            )
+        handshake = None
+    else:
+        raise InvalidSetting(f"Unknown transport {transport!r}.", fix="Valid transports: stdio, http.")
+    from everyword.interfaces.mcp import OpenMemory
+    from everyword.interfaces.mcp.server import serve_http, serve_stdio
+
+    opened = OpenMemory(memory_path, space=space, wing=wing, project_wing=project_wing, embedder=embedder)
+    offer = {"tool_set": tools, "reference_tools": reference_tools}
+    try:
+        if handshake is not None:
+            serve_stdio(opened, handshake, **offer)
+        else:
+            serve_http(opened, host, port, token=token, **offer)
+    finally:
+        opened.close()
+
+
+def _prepare() -> None:
+    """Import the server, so that it is ready for the first request."""
+    with suppress(ImportError):  # serving reports it
+        import_module("everyword.interfaces.mcp.server")
+        import_module("mcp.server.stdio")
+
+
+def wing_of_folder(folder: str) -> str | None:
+    """Return the wing that hooks use for the sessions of a folder; None for the user's home and for the root."""
+    from everyword.interfaces.hooks.state import home_of, load
+
+    path = os.path.abspath(os.path.expanduser(folder))
+    if path == os.path.expanduser("~") or os.path.dirname(path) == path:
+        return None
+    name = os.path.basename(path)
+    try:
+        return load(str(home_of(None))).wings.get(name, name)
+    except EverywordError:  # no hooks are installed
+        return name
 
 
 if __name__ == "__main__":

@@ -202,7 +202,11 @@ def _answer(answer: Answer, memory: Memory) -> Result:
     if answer.confidence is not None:
         document["confidence"] = answer.confidence
     if not answer.answered:
-        return Result(text="The memory does not hold the answer.", document=document)
+        text = "The memory does not hold the answer."
+        if answer.nearest:
+            document["nearest"] = answer.nearest
+            text += f" The nearest line, which does not answer it:\n{memory.admin.fenced(answer.nearest)}"
+        return Result(text=text, document=document)
     ids = [citation.event_id for citation in answer.citations]
     document |= {"answer": answer.text, "quotes": list(answer.quotes), "event_ids": ids}
     sources = [f"[{id}] {one_line(quote)}" for id, quote in zip(ids, answer.quotes, strict=False)]

@@ -1,28 +1,41 @@
-"""The MCP server: handlers of the protocol's requests, each run in a thread."""
+"""The MCP server: handlers of the protocol's requests, and its transports, stdio and streamable HTTP."""
 
 from __future__ import annotations
 
+import hmac
+import json
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from everyword import __version__
-from everyword.errors import EverywordError, NotFound
-from everyword.interfaces.adapters.reference_memory import KnowledgeGraph
-from everyword.interfaces.mcp import resources, results, sdk
-from everyword.interfaces.mcp.fast_handshake import INSTRUCTIONS, LISTED_PROMPTS, LISTED_TEMPLATES, NAME, TITLE
-from everyword.interfaces.mcp.open_memory import OpenMemory
-from everyword.interfaces.mcp.reference_server import GRAPH_URI, TOOLS, ReferenceTool
+from everyword.errors import BadLocation, EverywordError, NotFound
+from everyword.interfaces.http.settings import LOOPBACK
+from everyword.interfaces.mcp import OpenMemory, resources, results, sdk
+from everyword.interfaces.mcp.fast_handshake import (
+    INSTRUCTIONS,
+    LISTED_PROMPTS,
+    LISTED_TEMPLATES,
+    NAME,
+    TITLE,
+    Handshake,
+)
+from everyword.interfaces.mcp.reference_server import GRAPH_URI, TOOLS, KnowledgeGraph, ReferenceTool
+from everyword.interfaces.mcp.resources import Subscriptions
 from everyword.interfaces.mcp.sdk import Call, ProtocolError
-from everyword.interfaces.mcp.subscriptions import Subscriptions
 from everyword.interfaces.mcp.tools import AgentTool, ToolSet, agent_tools, hints
 from everyword.text.rendering import json_text
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 R = TypeVar("R")
 Json = dict[str, Any]
 
 _LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 _DEFAULT_LEVEL = "warning"  # of messages to a client that has not chosen one
+_PATH = "/mcp"
+_STOP_WITHIN_S = 3  # for pending requests; change streams never end by themselves
 
 
 def build(
@@ -34,12 +47,12 @@ def build(
     """
     asked = _Requests(opened, tool_set, reference_tools, connections)
     handlers: dict[str, sdk.Handler] = {
-        "tools/list": asked.list_tools,
+        "tools/list": _always({"tools": asked.listed}),
         "tools/call": asked.call_tool,
         "resources/list": asked.list_resources,
-        "resources/templates/list": asked.list_templates,
+        "resources/templates/list": _always({"resourceTemplates": LISTED_TEMPLATES}),
         "resources/read": asked.read_resource,
-        "prompts/list": asked.list_prompts,
+        "prompts/list": _always({"prompts": LISTED_PROMPTS}),
         "prompts/get": asked.get_prompt,
         "completion/complete": asked.complete,
     }
@@ -60,6 +73,15 @@ def build(
     )
 
 
+def _always(result: Json) -> sdk.Handler:
+    """Make a handler that always gives the same result."""
+
+    async def handle(_: Call) -> Json:
+        return result
+
+    return handle
+
+
 class _Requests:
     """The handlers of requests."""
 
@@ -69,11 +91,8 @@ class _Requests:
         self._connections = connections
         self._tools = agent_tools(wing=opened.wing, project_wing=opened.project_wing, tool_set=tool_set)
         self._graph_tools = TOOLS if reference_tools else {}
-        self._listed = [*(tool.listed() for tool in self._tools.values())]
-        self._listed += map(_reference_tool, self._graph_tools.values())
-
-    async def list_tools(self, _: Call) -> Json:
-        return {"tools": self._listed}
+        self.listed = [*(tool.listed() for tool in self._tools.values())]
+        self.listed += map(_reference_tool, self._graph_tools.values())
 
     async def call_tool(self, call: Call) -> Json:
         name: str = call.params["name"]
@@ -95,16 +114,10 @@ class _Requests:
         more = [_GRAPH_RESOURCE] if self._graph_tools and cursor is None else []
         return {**found, "resources": [*found["resources"], *more]}
 
-    async def list_templates(self, _: Call) -> Json:
-        return {"resourceTemplates": LISTED_TEMPLATES}
-
     async def read_resource(self, call: Call) -> Json:
         uri = str(call.params["uri"])
         read = _graph_as_text if uri == GRAPH_URI and self._graph_tools else partial(resources.read, uri=uri)
         return {"contents": [await self._in_thread(lambda: read(self._opened))]}
-
-    async def list_prompts(self, _: Call) -> Json:
-        return {"prompts": LISTED_PROMPTS}
 
     async def get_prompt(self, call: Call) -> Json:
         name, arguments = call.params["name"], call.params.get("arguments")
@@ -185,3 +198,102 @@ _GRAPH_RESOURCE = {
 def _graph_as_text(opened: OpenMemory) -> Json:
     graph = KnowledgeGraph(opened.whole_space, wing=opened.wing).read_graph()
     return {"uri": GRAPH_URI, "mimeType": "application/json", "text": json_text(graph, indent=2)}
+
+
+# Transports
+
+
+def serve_stdio(opened: OpenMemory, handshake: Handshake, **options: Any) -> None:
+    """Serve one client over the standard streams, until it closes them."""
+    import anyio
+    from mcp.server.stdio import stdio_server
+
+    server = build(opened, **options)
+
+    async def serve() -> None:
+        reader, writer = map(anyio.wrap_file, handshake.streams(error_reply))
+        async with stdio_server(reader, writer) as (incoming, outgoing):
+            opened.warm()
+            await server.run(incoming, outgoing, server.create_initialization_options())
+
+    anyio.run(serve)
+
+
+def error_reply(line: str) -> dict[str, Any] | None:
+    """Return the JSON-RPC error for an invalid line, or None for a valid message."""
+    if sdk.is_message(line):
+        return None
+    try:
+        message: Any = json.loads(line)
+    except (ValueError, RecursionError):
+        return _json_rpc_error(None, sdk.types.PARSE_ERROR, "Invalid JSON.")
+    request = cast("dict[str, Any]", message) if isinstance(message, dict) else {}
+    if "method" not in request and request.keys() & {"result", "error"}:
+        return None  # a response needs no reply
+    id = request.get("id") if "method" in request else None
+    known = id if isinstance(id, str | int) and not isinstance(id, bool) else None
+    return _json_rpc_error(known, sdk.types.INVALID_REQUEST, "Not a JSON-RPC 2.0 request.")
+
+
+def _json_rpc_error(id: str | int | None, code: int, message: str) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}
+
+
+def serve_http(opened: OpenMemory, host: str, port: int, *, token: str | None, **options: Any) -> None:
+    """Serve clients at http://HOST:PORT/mcp until the process is told to stop."""
+    import uvicorn
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+    from mcp.server.transport_security import TransportSecuritySettings
+    from starlette.applications import Starlette
+    from starlette.routing import Route
+
+    own = [f"{name}:*" for name in ("127.0.0.1", "localhost", "[::1]")]
+    here = host in LOOPBACK  # then a web page elsewhere must not reach this server by a name that leads here
+    security = TransportSecuritySettings(
+        enable_dns_rebinding_protection=here, allowed_hosts=own, allowed_origins=[f"http://{name}" for name in own]
+    )
+    manager = StreamableHTTPSessionManager(build(opened, **options), json_response=True, security_settings=security)
+    app: ASGIApp = Starlette(routes=[Route(_PATH, _Endpoint(manager))], lifespan=lambda _: manager.run())
+    opened.warm()
+    config = uvicorn.Config(
+        app if not token else _TokenRequired(app, token),
+        host=host,
+        port=port,
+        log_level="warning",
+        lifespan="on",
+        timeout_graceful_shutdown=_STOP_WITHIN_S,
+    )
+    try:
+        uvicorn.Server(config).run()
+    except SystemExit as error:  # uvicorn exits if it can't bind the address
+        raise BadLocation(f"Can't listen on {host}:{port}.", fix="Choose another port with --port.") from error
+
+
+class _Endpoint:
+    """The session manager as an application."""
+
+    def __init__(self, manager: Any) -> None:
+        self._manager = manager
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._manager.handle_request(scope, receive, send)
+
+
+class _TokenRequired:
+    """Wraps an application and requires the token."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._expected = f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not self._has_token(scope):
+            headers = [(b"content-type", b"text/plain"), (b"www-authenticate", b"Bearer")]
+            await send({"type": "http.response.start", "status": 401, "headers": headers})
+            await send({"type": "http.response.body", "body": b"Send the token: Authorization: Bearer TOKEN\n"})
+            return
+        await self._app(scope, receive, send)
+
+    def _has_token(self, scope: Any) -> bool:
+        authorization = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+        return hmac.compare_digest(authorization, self._expected)

@@ -110,7 +110,7 @@ MEMBERS: dict[str, dict[str, dict[str, Any]]] = {
     "add": {"ids": _TEXTS, "new": _COUNT, "redacted": _COUNTS},
     "recall": _members("id at speaker session text replaced_by"),
     "context": _PACKED,
-    "ask": _members("answer", answered=_FLAG, confidence=_NUMBER, quotes=_TEXTS, event_ids=_TEXTS),
+    "ask": _members("answer nearest", answered=_FLAG, confidence=_NUMBER, quotes=_TEXTS, event_ids=_TEXTS),
     "wake_up": _PACKED,
     "window": _PACKED,
     "show": _EVENT,
@@ -224,7 +224,7 @@ def agent_tools(
     made = [
         _tool(offer, BY_NAME[offer.operation], wing, project_wing, tool_set == "core")
         for offer in OFFERS
-        if offer.operation in BY_NAME and (tool_set == "all" or offer.core)
+        if tool_set == "all" or offer.core
     ]
     return {tool.name: tool for tool in made}
 

@@ -1,6 +1,6 @@
-"""Extraction by an LLM: two passes over an event, every quote checked, and the answer kept as a reading.
+"""What an LLM does: it reads events in two passes, summarises sessions, and revises concepts.
 
-`scene.py` is what the LLM is shown, `passes.py` asks, `statements.py` turns answers into drafts and `facts.py` into
-claims, both by what `pointing.py` finds in the event; `stored.py` keeps what was let in. Prompts are files with
-versions, in `prompts/`.
+`scene.py` is what it is shown of an event and `reading.py` asks. `statements.py` turns answers into drafts, and
+`facts.py` into places of facts; `stored.py` keeps what was let in. `grounding.py` checks what it words freely. Prompts
+are files with versions, in `prompts/`.
 """

@@ -1,15 +1,39 @@
-"""Whether what an LLM wrote goes beyond what the events that it cites say."""
+"""The prompts of an LLM, and checks that what it wrote does not go beyond the events that it cites.
+
+Prompts are files. A changed prompt is a new file with the next version: readings name theirs.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from functools import cache
+from importlib.resources import files
 
 from everyword.text.rendering import one_line, visible
 from everyword.text.terms import STOPWORDS, finder, question_terms
 
-# Share of the words that must have been said. Not all: a summary joins and shortens; but a sentence of which less than
-# half was said was made up.
+EXTRACT = "extract.v3"
+GLEAN = "glean.v3"
+SUMMARY_PROMPT = "summarise.v1"
+PLAN_PROMPT = "plan.v3"
+EXTRACTOR = f"llm/{EXTRACT}+{GLEAN}"
+LONGEST_MODEL = 80  # characters of the model's name as its server gives it
+
+
+@cache
+def prompt(name: str) -> str:
+    """Read one prompt."""
+    return files(__package__).joinpath("prompts").joinpath(f"{name}.md").read_text(encoding="utf-8").strip()
+
+
+def extractor_of(name: str, model: str) -> str:
+    """Name who wrote: the prompt and the model."""
+    return f"llm/{name} {model[:LONGEST_MODEL]}"
+
+
+# Share of the words that must have been said. Not all: a summary joins and shortens, and "I've been running" becomes
+# "Ana runs regularly"; but a sentence of which less than half was said was made up.
 SAID_WORDS = 0.5
 _words = finder("ALNUM(?:['’-]ALNUM)*")
 _NUMBER = re.compile(r"\d+")
@@ -17,14 +41,16 @@ _NAME = re.compile(r"(?<!^)(?<![.!?:] )(?<![\w'’-])[^\W\d_][\w’'-]+")
 _POSSESSIVE = re.compile(r"['’]s?$")
 
 
+class Refused(Exception):
+    """Says why a part of an answer is not let in."""
+
+
 def beyond(text: str, said: Sequence[str], names: Iterable[str] = ()) -> str | None:
     """Say what of a text was not said in some others; None where nothing is. `names` may stand in it all the same."""
     if visible(text) != text:
         return "it has characters that are no text"
     whole = " ".join((*said, *names))
-    words = question_terms(text)
-    known = question_terms(whole)
-    if sum(word in known for word in words) < SAID_WORDS * len(words):
+    if not mostly_said(text, question_terms(whole)):
         return "most of its words were not said"
     numbers = set(_NUMBER.findall(whole))
     number = next((one for one in _NUMBER.findall(text) if one not in numbers), None)
@@ -33,6 +59,12 @@ def beyond(text: str, said: Sequence[str], names: Iterable[str] = ()) -> str | N
     folded = whole.casefold()
     name = next((word for word in _names(text) if word.casefold() not in folded), None)
     return None if name is None else f"nobody said {name}"
+
+
+def mostly_said(text: str, said: Collection[int]) -> bool:
+    """Tell whether most words of a text are among some terms."""
+    words = question_terms(text)
+    return sum(word in said for word in words) >= SAID_WORDS * len(words)
 
 
 def unheard(label: str, said: Sequence[str]) -> str | None:

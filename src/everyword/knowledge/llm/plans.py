@@ -1,24 +1,35 @@
-"""The window -> plans for the concept graph, as an LLM proposes them: concepts, their words and events, links, merges.
+"""Let an LLM revise the concept graph: show it the window, read its plans, store them and carry them out.
 
 It sees the window and nothing else, by numbers. Each entry of its answer becomes an `UpdatePlan` like any that rules
 make, and is done whole or not at all: one that is not borne out by the events that it cites takes nothing else along.
+A plan is stored with the event after which it was made, and is carried out again whenever that event is folded, so that
+a rebuild gives the same graph without an LLM. It is dropped when an event is forgotten that it rests on or quotes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+from everyword.engine.engine import Engine, Progress
+from everyword.engine.llm_queue import llm_to_fold, work_through
+from everyword.errors import InvalidInput
+from everyword.knowledge.concept_graph import membership
 from everyword.knowledge.concept_labels import LONGEST_DESCRIPTION, LONGEST_LABEL
-from everyword.knowledge.llm.grounding import as_written, beyond, unheard
-from everyword.knowledge.llm.prompting import PLAN, extractor_of, prompt
-from everyword.knowledge.llm.stored_plans import AS_READ
-from everyword.models.llm.json_schema import read_json
+from everyword.knowledge.concept_profiles import load_profile
+from everyword.knowledge.concepts import GraphCache, carry_out, cause_of, executor_for
+from everyword.knowledge.llm.grounding import PLAN_PROMPT, Refused, as_written, beyond, extractor_of, prompt, unheard
+from everyword.knowledge.llm.stored import AS_READ, plan_to_json
+from everyword.knowledge.window import window_in
+from everyword.models.llm.json_schema import list_schema, object_schema, read_json
 from everyword.models.protocol import LLM, Schema, well_formed
+from everyword.storage.protocol import Reader, Writer
+from everyword.storage.rows import PLAN, Job, Member
 from everyword.text.rendering import json_text, visible
+from everyword.text.terms import question_terms
 from everyword.types.concepts import (
-    DEFAULT_WEIGHT,
     LEAST_GROUNDS,
     AddEdge,
     AddNode,
@@ -30,7 +41,8 @@ from everyword.types.concepts import (
     UpdatePlan,
     concept_id,
 )
-from everyword.types.events import Json
+from everyword.types.events import Event, Json, raw_event_id
+from everyword.types.times import from_micros
 
 MOST_MADE = 6  # concepts in one answer
 MOST_WORDED = 12
@@ -47,28 +59,15 @@ _NUMBER: Schema = {"type": "integer"}
 _TEXT: Schema = {"type": "string"}
 
 
-def _object(**properties: Schema) -> Schema:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-def _list(item: Schema, most: int) -> Schema:
-    return {"type": "array", "maxItems": most, "items": item}
-
-
-_QUOTES = _list(_object(event=_NUMBER, quote=_TEXT), MOST_CITED)
+_QUOTES = list_schema(object_schema(event=_NUMBER, quote=_TEXT), MOST_CITED)
 _LINK: Schema = {"type": "string", "enum": [EdgeKind.RELATED_TO.value, EdgeKind.CAUSES.value]}
-SCHEMA: Schema = _object(
-    removes=_list(_object(concept=_NUMBER, events=_NUMBERS), MOST_REMOVED),
-    merges=_list(_object(one=_NUMBER, other=_NUMBER, events=_NUMBERS), MOST_MERGES),
-    concepts=_list(_object(label=_TEXT, description=_TEXT, events=_NUMBERS, quotes=_QUOTES), MOST_MADE),
-    members=_list(_object(event=_NUMBER, concept=_NUMBER, belongs={"type": "boolean"}), MOST_MEMBERS),
-    words=_list(_object(concept=_NUMBER, label=_TEXT, description=_TEXT, quotes=_QUOTES), MOST_WORDED),
-    links=_list(_object(**{"from": _NUMBER, "to": _NUMBER, "kind": _LINK, "events": _NUMBERS}), MOST_LINKS),
+SCHEMA: Schema = object_schema(
+    removes=list_schema(object_schema(concept=_NUMBER, events=_NUMBERS), MOST_REMOVED),
+    merges=list_schema(object_schema(one=_NUMBER, other=_NUMBER, events=_NUMBERS), MOST_MERGES),
+    concepts=list_schema(object_schema(label=_TEXT, description=_TEXT, events=_NUMBERS, quotes=_QUOTES), MOST_MADE),
+    members=list_schema(object_schema(event=_NUMBER, concept=_NUMBER, belongs={"type": "boolean"}), MOST_MEMBERS),
+    words=list_schema(object_schema(concept=_NUMBER, label=_TEXT, description=_TEXT, quotes=_QUOTES), MOST_WORDED),
+    links=list_schema(object_schema(**{"from": _NUMBER, "to": _NUMBER, "kind": _LINK, "events": _NUMBERS}), MOST_LINKS),
 )
 
 
@@ -148,14 +147,10 @@ Shown = TypeVar("Shown", ShownConcept, ShownEvent)
 Entry = Mapping[str, Any]
 
 
-class _Refused(Exception):
-    """Says why an entry is not let in."""
-
-
 def propose(llm: LLM, view: View) -> Proposal:
     """Let an LLM look at the window. Raise an LLMError where its answer can't be read at all."""
-    reply = llm.complete(system=prompt(PLAN), prompt=view.prompt(), schema=SCHEMA, max_tokens=ANSWER_TOKENS)
-    extractor = extractor_of(PLAN, reply.model)
+    reply = llm.complete(system=prompt(PLAN_PROMPT), prompt=view.prompt(), schema=SCHEMA, max_tokens=ANSWER_TOKENS)
+    extractor = extractor_of(PLAN_PROMPT, reply.model)
     answered: dict[str, list[Entry]] = read_json(reply.text, SCHEMA)
     reader = _Answer(view, extractor)
     # What is there is put in order before something is added to it, and words come last.
@@ -174,7 +169,7 @@ def propose(llm: LLM, view: View) -> Proposal:
         for entry in sorted(answered[part], key=lambda one: not one.get("belongs", True)):
             try:
                 plans.append(UpdatePlan(operations=tuple(operations(entry)), proposed_by=extractor))
-            except _Refused as reason:
+            except Refused as reason:
                 refused.append(str(reason))
     return Proposal(extractor=extractor, plans=tuple(plans), refused=tuple(refused))
 
@@ -194,7 +189,7 @@ class _Answer:
     def merged(self, entry: Entry) -> Iterable[Operation]:
         pair = [self._concept(entry[end]) for end in ("one", "other")]
         if pair[0].id == pair[1].id:
-            raise _Refused("it merges a concept with itself")
+            raise Refused("it merges a concept with itself")
         pair.sort(key=lambda one: (-one.events, one.id))  # the stronger absorbs the other
         events = self._cited(entry["events"], [one.id for one in pair])
         yield MergeNodes(id=pair[0].id, absorbed=pair[1].id, reason=AS_READ, grounded_in=events)
@@ -202,7 +197,7 @@ class _Answer:
     def made(self, entry: Entry) -> Iterable[Operation]:
         events = [self._event(number) for number in dict.fromkeys(entry["events"])]
         if len(events) < LEAST_GROUNDS:
-            raise _Refused(f"it makes a concept of {len(events)} events, and {LEAST_GROUNDS} are needed")
+            raise Refused(f"it makes a concept of {len(events)} events, and {LEAST_GROUNDS} are needed")
         label, description, quotes = self._words(entry, events)
         founders = tuple(one.id for one in events)
         id = concept_id(self.view.space, founders)
@@ -214,13 +209,13 @@ class _Answer:
             grounded_in=founders,
             body={"quotes": quotes, "written_by": self.extractor},
         )
-        yield from (_grounding(one, id, EdgeKind.GROUNDS) for one in founders)
+        yield from (membership(one, id, EdgeKind.GROUNDS, AS_READ) for one in founders)
 
     def member(self, entry: Entry) -> Iterable[Operation]:
         event, concept = self._event(entry["event"]), self._concept(entry["concept"])
         kind = event.concepts.get(concept.id)
         if (kind is not None) == entry["belongs"]:
-            raise _Refused("it puts an event where it is, or takes it out where it is not")
+            raise Refused("it puts an event where it is, or takes it out where it is not")
         if kind is not None:
             yield RemoveNode(
                 id=event.id,
@@ -230,12 +225,12 @@ class _Answer:
                 grounded_in=(event.id,),
             )
         if kind is None:
-            yield _grounding(event.id, concept.id, EdgeKind.REINFORCES)
+            yield membership(event.id, concept.id, EdgeKind.REINFORCES, AS_READ)
 
     def worded(self, entry: Entry) -> Iterable[Operation]:
         concept = self._concept(entry["concept"])
         if concept.id in self._worded:
-            raise _Refused("it words one concept twice")
+            raise Refused("it words one concept twice")
         label, description, quotes = self._words(entry, self.view.of(concept.id))
         self._worded.add(concept.id)
         yield UpdateNode(
@@ -250,7 +245,7 @@ class _Answer:
     def linked(self, entry: Entry) -> Iterable[Operation]:
         source, target = (self._concept(entry[end]) for end in ("from", "to"))
         if source.id == target.id:
-            raise _Refused("it links a concept to itself")
+            raise Refused("it links a concept to itself")
         yield AddEdge(
             source=source.id,
             target=target.id,
@@ -264,30 +259,30 @@ class _Answer:
         """Read label, description and quotes of a concept of some events: each must be borne out by these."""
         label, description = (well_formed(" ".join(entry[part].split())) for part in ("label", "description"))
         if not 0 < len(label) <= LONGEST_LABEL or not 0 < len(description) <= LONGEST_DESCRIPTION:
-            raise _Refused("a label or description is too long or missing")
+            raise Refused("a label or description is too long or missing")
         own = {one.id for one in events}
         quotes: list[list[Json]] = []
         for one in entry["quotes"]:
             event, quote = self._event(one["event"]), one["quote"].strip()
             place = visible(event.text).find(quote) if quote else -1
             if place < 0:
-                raise _Refused(f"nobody said {quote[:LONGEST_LABEL]!r}")
+                raise Refused(f"nobody said {quote[:LONGEST_LABEL]!r}")
             if event.id not in own:
-                raise _Refused("it words a concept by an event that does not belong to it")
+                raise Refused("it words a concept by an event that does not belong to it")
             quotes.append([event.id, event.text[place : place + len(quote)]])
         if not quotes:
-            raise _Refused("it words a concept and cites nothing")
+            raise Refused("it words a concept and cites nothing")
         texts = [one.text for one in events]
         fault = unheard(label, texts) or beyond(description, texts, [one.speaker for one in events])
         if fault is not None:
-            raise _Refused(fault)
+            raise Refused(fault)
         return as_written(label, texts), description, quotes
 
     def _cited(self, numbers: Sequence[int], concepts: Sequence[str]) -> tuple[str, ...]:
         events = [self._event(number) for number in dict.fromkeys(numbers)]
         own = tuple(one.id for one in events if not one.concepts.keys().isdisjoint(concepts))
         if not own:
-            raise _Refused("it cites no event of the concepts that it changes")
+            raise Refused("it cites no event of the concepts that it changes")
         return own
 
     def _concept(self, number: int) -> ShownConcept:
@@ -297,18 +292,146 @@ class _Answer:
         return _at(self.view.events, number, "event")
 
 
-def _grounding(event: str, concept: str, kind: EdgeKind) -> AddEdge:
-    return AddEdge(
-        source=event,
-        target=concept,
-        kind=kind,
-        weight=DEFAULT_WEIGHT[kind],
-        reason=AS_READ,
-        grounded_in=(event,),
+def _at(shown: Sequence[Shown], number: int, what: str) -> Shown:
+    if not 0 < number <= len(shown):
+        raise Refused(f"there is no {what} {number} in the window")
+    return shown[number - 1]
+
+
+WINDOW_TOKENS = 2_000  # the default of window()
+_MOST_JOBS = 1_000  # of a space, finished by one plan
+_RULES = "rules"
+
+
+def settle_plans(engine: Engine, progress: Progress) -> int:
+    """Ask the LLM about spaces whose concepts changed; count the answers. Raises only errors of the store."""
+    return work_through(
+        engine,
+        llm_to_fold(engine),
+        PLAN,
+        partial(_plan, engine),
+        failing="The revision of concepts by an LLM",
+        on_done=lambda done: progress("plans", done, done),
+    ).done
+
+
+def _plan(engine: Engine, llm: LLM, job: Job) -> int:
+    space = job.space
+    with engine.store.reader(space) as reader:
+        waiting = [one for one in reader.file.jobs(kind=PLAN, limit=_MOST_JOBS) if one.space == space]
+        view = _view(reader, engine)
+    if not view.is_worth_a_look:
+        with engine.store.file_writer() as writer:
+            writer.finish_jobs(waiting)
+        return 0
+    proposal = propose(llm, view)
+    with engine.store.writer(space) as writer:
+        # Jobs that arrived meanwhile stay in the queue.
+        if not _still_there(writer, view.events):
+            writer.file.fail_job(job, error="Some of its events were forgotten meanwhile.", due_at=engine.now())
+            return 0
+        if writer.file.finish_jobs(waiting):
+            _carry_out_all(engine, writer, view, proposal)
+    return 1
+
+
+def _carry_out_all(engine: Engine, writer: Writer, view: View, proposal: Proposal) -> None:
+    """Carry plans out on the current graph and store them; a refused one is stored to be counted."""
+    mark = writer.fold_mark()
+    anchor = None if mark is None else writer.last_event_upto(mark.upto)
+    if mark is None or anchor is None:
+        return
+    cause = cause_of(anchor, writer.fetch([anchor])[anchor])
+    executor = executor_for(engine, writer, mark)
+    done: list[UpdatePlan] = []
+    refused = list(proposal.refused)
+    for plan in proposal.plans:
+        try:
+            carry_out(writer, executor, cause, plan)
+        except InvalidInput as error:
+            refused.append(str(error))
+        else:
+            done.append(plan)
+    if done:
+        mark = mark._replace(epoch=mark.epoch + 1)  # invalidates the caches of other processes
+        writer.set_fold_mark(mark)
+    engine.cache(GraphCache).put(writer.space, mark, executor.graph)
+    nothing = UpdatePlan(proposed_by=proposal.extractor)
+    # An answer without a plan is stored too, so that the same events are not shown again.
+    for plan in (*done, *(nothing for _ in refused)) or (nothing,):
+        writer.put_plan(
+            anchor,
+            extractor=proposal.extractor,
+            refused=plan is nothing and bool(refused),
+            body=plan_to_json(plan),
+            sources=sorted({anchor, *_sources(writer, view, plan)}),
+        )
+    if refused:
+        engine.models.say(
+            f"{len(done)} of {len(done) + len(refused)} changes of concepts that the LLM proposed were made; "
+            f"the first refused one: {refused[0]}"
+        )
+
+
+def _view(reader: Reader, engine: Engine) -> View:
+    """Collect the window for the prompt: concepts, events with their text, goals."""
+    window = window_in(
+        reader, wing=None, now=from_micros(engine.now()), budget=WINDOW_TOKENS, tokenizer=engine.tokenizer
+    )
+    lines = {item.id: item.text for item in window.items if item.kind == "event"}
+    raw = [raw_id for id in lines if (raw_id := raw_event_id(id)) is not None]
+    known = sorted(reader.find(raw).values(), key=lambda one: one.seq)
+    # A window shows concepts that have a label. The LLM may find one for the others.
+    holding = [id for held in reader.held_by([one.seq for one in known]).values() for id in held]
+    ids = list(dict.fromkeys((*(item.id for item in window.items if item.kind == "concept"), *holding)))
+    concepts = reader.concepts_by_id(ids)
+    held: dict[str, list[Member]] = {}
+    for member in reader.members(ids):
+        held.setdefault(member.event_id, []).append(member)
+    return View(
+        space=reader.space,
+        concepts=tuple(
+            ShownConcept(one.id, one.label, one.description, one.events, one.written_by == _RULES)
+            for id in ids
+            if (one := concepts.get(id)) is not None and one.closed_at is None
+        ),
+        events=tuple(_shown_event(one.event, lines[one.event.id], held.get(one.event.id, ())) for one in known),
+        goals=tuple(item.text for item in window.items if item.kind == "intent"),
+        domain=load_profile(engine.settings.chosen_profile).prompt,
     )
 
 
-def _at(shown: Sequence[Shown], number: int, what: str) -> Shown:
-    if not 0 < number <= len(shown):
-        raise _Refused(f"there is no {what} {number} in the window")
-    return shown[number - 1]
+def _shown_event(event: Event, line: str, members: Iterable[Member]) -> ShownEvent:
+    """Show an event with its concepts, strongest first."""
+    ranked = sorted(members, key=lambda one: (-one.weight, one.concept))
+    return ShownEvent(
+        id=event.id,
+        text=event.text,
+        line=line,
+        speaker=event.speaker or "",
+        concepts={one.concept: one.kind for one in ranked},
+    )
+
+
+def _still_there(reader: Reader, events: Sequence[ShownEvent]) -> bool:
+    raw = [raw_id for one in events if (raw_id := raw_event_id(one.id)) is not None]
+    return len(reader.find(raw)) == len(raw)
+
+
+def _sources(reader: Reader, view: View, plan: UpdatePlan) -> Iterable[int]:
+    """List the events that a plan rests on, and those whose words it uses.
+
+    If it uses words of no shown event, these may come from any event of the concept.
+    """
+    shown = {one.id: one for one in view.events}
+    raw = {raw_id: id for id in shown if (raw_id := raw_event_id(id)) is not None}
+    seqs = {known.event.id: known.seq for known in reader.find(list(raw)).values()}
+    terms = {id: set(question_terms(one.line)) for id, one in shown.items()}
+    for operation in plan.operations:
+        yield from (seqs[id] for id in operation.grounded_in if id in seqs)
+        if not isinstance(operation, AddNode | UpdateNode):
+            continue
+        used = set(question_terms(f"{operation.label} {operation.description}"))
+        yield from (seqs[id] for id, words in terms.items() if words & used)
+        if used - {word for words in terms.values() for word in words}:
+            yield from (member.seq for member in reader.members([operation.id]))

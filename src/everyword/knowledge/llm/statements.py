@@ -12,11 +12,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from everyword.knowledge.drafts import tags_of
-from everyword.knowledge.llm.facts import FACTS_SCHEMA, MOST_SURE
-from everyword.knowledge.llm.pointing import means_speaker, place_of, quote_fault, time_said
+from everyword.knowledge.drafts import STATES, Rejected, check, tags_of
+from everyword.knowledge.llm.facts import FACTS_SCHEMA, MOST_SURE, means_speaker, place_of, quote_fault, time_said
+from everyword.knowledge.llm.grounding import mostly_said
 from everyword.knowledge.llm.scene import LONGEST_BEFORE, Scene
-from everyword.knowledge.quotes import Rejected, check
+from everyword.models.llm.json_schema import list_schema, object_schema
 from everyword.models.protocol import Schema
 from everyword.text.dates import find_dates
 from everyword.text.rendering import visible
@@ -26,9 +26,6 @@ from everyword.types.statements import TO_DO, Category, SaidDate, Slot, Stance, 
 
 LONGEST_CONTENT = 240  # characters; the quote has the rest
 MOST_STATEMENTS = 20  # of one pass: a turn that states more is a document
-# Share of a content's words that must have been said, here or in what was shown beside it. Not all: "I've been running"
-# becomes "Ana runs regularly"; but a sentence of which less than half was said was made up.
-SAID_WORDS = 0.5
 
 # What holds one value at a time, named as the reader names it, so that one can replace what the other found.
 ATTRIBUTES = (
@@ -45,10 +42,6 @@ ATTRIBUTES = (
     "status",
 )
 OTHER = "other"
-# What lasts until it ends; what happened once does not end by being over.
-_STATES = frozenset(
-    (StatementKind.ATTRIBUTE, StatementKind.PREFERENCE, StatementKind.RELATIONSHIP, StatementKind.HABIT, *TO_DO)
-)
 _NAME = re.compile(r"[^\W\d_][\w'’-]*")
 _MOST_NAMES = 200  # of the turns before; they are short
 
@@ -66,24 +59,7 @@ _ITEM: dict[str, Schema] = {
     "follows": {"type": ["integer", "null"]},
     "confidence": {"type": "number", "minimum": 0, "maximum": 1},
 }
-SCHEMA: Schema = {
-    "type": "object",
-    "properties": {
-        "statements": {
-            "type": "array",
-            "maxItems": MOST_STATEMENTS,
-            "items": {
-                "type": "object",
-                "properties": _ITEM,
-                "required": list(_ITEM),
-                "additionalProperties": False,
-            },
-        },
-        "facts": FACTS_SCHEMA,
-    },
-    "required": ["statements", "facts"],
-    "additionalProperties": False,
-}
+SCHEMA = object_schema(statements=list_schema(object_schema(**_ITEM), MOST_STATEMENTS), facts=FACTS_SCHEMA)
 
 
 class Noted(NamedTuple):
@@ -146,8 +122,7 @@ def _reason(draft: StatementDraft, said: Collection[int]) -> str | None:
     fault = quote_fault(draft.quote)
     if fault is not None:
         return fault
-    words = question_terms(draft.content)
-    if sum(word in said for word in words) < SAID_WORDS * len(words):
+    if not mostly_said(draft.content, said):
         return f"its content goes beyond what was said: {draft.content[:80]}"
     return None
 
@@ -162,7 +137,7 @@ def _draft(scene: Scene, statement: Mapping[str, Any], extractor: str) -> Statem
     if span.end:
         quote = event.text[span.start : span.end]  # with the hidden characters that the LLM was not shown
     value = _value(statement, quote)
-    ended = stance is Stance.ENDED and kind in _STATES
+    ended = stance is Stance.ENDED and kind in (*STATES, *TO_DO)
     draft = StatementDraft(
         kind=kind,
         content=_short(statement["content"]),

@@ -1,4 +1,4 @@
-"""What an LLM found in an event, as it is kept: it can't be asked again offline, so that its answer is kept like a log.
+"""What an LLM found in an event or proposed for concepts, as it is kept: it can't be asked again offline.
 
 No quote is kept, only its place in the event: what is read back is what was said.
 """
@@ -6,19 +6,27 @@ No quote is kept, only its place in the event: what is read back is what was sai
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
+from everyword.knowledge.claims import ToldFact, When, overlap
 from everyword.knowledge.comparing import SAME_WORDS
 from everyword.knowledge.llm.statements import Noted
-from everyword.knowledge.llm.told import ToldFact
-from everyword.knowledge.relations import When
 from everyword.text.terms import question_terms
+from everyword.types.concepts import (
+    AddEdge,
+    AddNode,
+    EdgeKind,
+    MergeNodes,
+    Operation,
+    RemoveNode,
+    UpdateNode,
+    UpdatePlan,
+)
 from everyword.types.events import Event, Span
 from everyword.types.statements import Category, SaidDate, Slot, Stance, StatementDraft, StatementKind
-from everyword.types.times import from_micros, to_micros
+from everyword.types.times import from_micros, optional_micros, optional_moment
 
 _FAMILY = "llm/"  # whatever the versions of the prompts and the model
 
@@ -78,7 +86,7 @@ def is_same(one: StatementDraft, other: StatementDraft) -> bool:
         return False
     if (one.span, one.slot) == (other.span, other.slot):
         return True
-    if not (one.span.start < other.span.end and other.span.start < one.span.end):
+    if not overlap(one.span, other.span):
         return False
     return same_words(one.content, other.content)
 
@@ -89,49 +97,54 @@ def same_words(one: str, other: str) -> bool:
     return len(mine & theirs) > SAME_WORDS * len(mine | theirs)
 
 
+# Fields of a draft that are kept as they are.
+_KEPT = (
+    "kind",
+    "content",
+    "category",
+    "span",
+    "about",
+    "confidence",
+    "entities",
+    "negated",
+    "tags",
+    "slot",
+    "value",
+    "stance",
+)
+
+
 def _draft_to_json(noted: Noted) -> dict[str, Any]:
     draft, date = noted.draft, noted.draft.date
     return {
-        "kind": draft.kind,
-        "content": draft.content,
-        "category": draft.category,
-        "span": draft.span,
-        "about": draft.about,
-        "confidence": draft.confidence,
-        "date": date and [_micros(date.start), _micros(date.end), date.words, date.certain],
-        "valid_from": _micros(draft.valid_from),
-        "valid_to": _micros(draft.valid_to),
-        "entities": draft.entities,
-        "negated": draft.negated,
-        "tags": draft.tags,
-        "slot": draft.slot,
-        "value": draft.value,
-        "stance": draft.stance,
+        **{name: getattr(draft, name) for name in _KEPT},
+        "date": date and [optional_micros(date.start), optional_micros(date.end), date.words, date.certain],
+        "valid_from": optional_micros(draft.valid_from),
+        "valid_to": optional_micros(draft.valid_to),
         "follows": noted.follows,
     }
 
 
 def _noted(event: Event, extractor: str, held: dict[str, Any]) -> Noted:
     span, date = Span(*held["span"]), held["date"]
+    typed: dict[str, Any] = {
+        "kind": StatementKind(held["kind"]),
+        "category": Category(held["category"]),
+        "stance": Stance(held["stance"]),
+        "span": span,
+        "slot": Slot(*held["slot"]) if held["slot"] else None,
+        "entities": tuple(held["entities"]),
+        "tags": tuple(held["tags"]),
+        "date": SaidDate(from_micros(date[0]), from_micros(date[1]), date[2], date[3]) if date else None,
+        "valid_from": optional_moment(held["valid_from"]),
+        "valid_to": optional_moment(held["valid_to"]),
+    }
+    kept: dict[str, Any] = {name: held[name] for name in _KEPT}
     draft = StatementDraft(
-        kind=StatementKind(held["kind"]),
-        content=held["content"],
-        category=Category(held["category"]),
+        **kept | typed,
         quote=event.text[span.start : span.end],
         event_id=event.id,
-        span=span,
         speaker=event.speaker,
-        about=held["about"],
-        confidence=held["confidence"],
-        date=SaidDate(from_micros(date[0]), from_micros(date[1]), date[2], date[3]) if date else None,
-        valid_from=_moment(held["valid_from"]),
-        valid_to=_moment(held["valid_to"]),
-        entities=tuple(held["entities"]),
-        negated=held["negated"],
-        tags=tuple(held["tags"]),
-        slot=Slot(*held["slot"]) if held["slot"] else None,
-        value=held["value"],
-        stance=Stance(held["stance"]),
         extractor=extractor,
     )
     return Noted(draft, held["follows"])
@@ -143,7 +156,7 @@ def _fact_to_json(fact: ToldFact) -> dict[str, Any]:
         "relation": fact.relation,
         "object": fact.object,
         "span": fact.quote,
-        "when": [_micros(moment) for moment in fact.when],
+        "when": [optional_micros(moment) for moment in fact.when],
         "confidence": fact.confidence,
     }
 
@@ -154,14 +167,47 @@ def _fact(held: dict[str, Any]) -> ToldFact:
         relation=held["relation"],
         object=held["object"] and Span(*held["object"]),
         quote=Span(*held["span"]),
-        when=When(*(_moment(micros) for micros in held["when"])),
+        when=When(*(optional_moment(micros) for micros in held["when"])),
         confidence=held["confidence"],
     )
 
 
-def _micros(moment: datetime | None) -> int | None:
-    return None if moment is None else to_micros(moment)[0]
+# The reason of every operation: words of its own would have to be forgotten with those of others.
+AS_READ = "as an LLM reads the window"
 
 
-def _moment(micros: int | None) -> datetime | None:
-    return None if micros is None else from_micros(micros)
+# The operations of a plan, and the names of their fields in the store.
+_WORDING = {"id": "id", "label": "label", "description": "description", "body": "body", "events": "grounded_in"}
+_OPERATIONS: Mapping[type[Operation], Mapping[str, str]] = {
+    AddNode: _WORDING,
+    UpdateNode: _WORDING,
+    AddEdge: {"from": "source", "to": "target", "kind": "kind", "weight": "weight", "events": "grounded_in"},
+    MergeNodes: {"id": "id", "absorbed": "absorbed", "events": "grounded_in"},
+    RemoveNode: {"id": "id", "kind": "edge", "to": "target", "events": "grounded_in"},
+}
+_BY_NAME = {kind.__name__: kind for kind in _OPERATIONS}
+
+
+def plan_to_json(plan: UpdatePlan) -> str:
+    """Write a plan for the store."""
+    operations = [
+        {"op": type(one).__name__, **{name: getattr(one, field) for name, field in _OPERATIONS[type(one)].items()}}
+        for one in plan.operations
+    ]
+    body = {"by": plan.proposed_by, "operations": operations}
+    return json.dumps(body, ensure_ascii=True, separators=(",", ":"), default=dict)
+
+
+def plan_of(body: str) -> UpdatePlan:
+    """Read a plan back."""
+    held: dict[str, Any] = json.loads(body)
+    return UpdatePlan(operations=tuple(map(_operation, held["operations"])), proposed_by=held["by"])
+
+
+def _operation(held: Mapping[str, Any]) -> Operation:
+    kind = _BY_NAME[held["op"]]
+    fields: dict[str, Any] = {field: held[name] for name, field in _OPERATIONS[kind].items()}
+    for edge in fields.keys() & {"kind", "edge"}:
+        fields[edge] = None if fields[edge] is None else EdgeKind(fields[edge])
+    fields |= {"grounded_in": tuple(fields["grounded_in"]), "reason": AS_READ}
+    return kind(**fields)

@@ -41,6 +41,16 @@ def check_schema(schema: Schema) -> None:
         raise InvalidSetting(f"The schema uses {', '.join(unknown)}, which is not supported here.")
 
 
+def object_schema(**properties: Schema) -> Schema:
+    """Write the schema of an object that has exactly these members."""
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def list_schema(item: Schema, most: int) -> Schema:
+    """Write the schema of a list."""
+    return {"type": "array", "maxItems": most, "items": item}
+
+
 def is_closed(schema: Schema) -> bool:
     """Check whether every object requires exactly its properties, as the strict modes of APIs demand."""
     if "properties" in schema or schema.get("type") == "object":

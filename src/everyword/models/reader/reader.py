@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,14 +21,14 @@ from everyword.models.protocol import well_formed
 from everyword.models.reader import decoding
 from everyword.models.reader.decoding import PAIRS, FoundAnswer, FoundEntity, FoundStatement, Matrix, Thresholds
 from everyword.models.reader.rows import JoinedRow, ReadingRow, RowWriter, Side, Turn
-from everyword.models.tokenizers import open_tokenizer
+from everyword.models.tokenizers import Encoding, open_tokenizer
 from everyword.models.weights import EVERYWORD_READER, EVERYWORD_SMALL, ModelFiles, find_model, unpinned_files
-from everyword.models.wordpiece import Encoding
 
 MODEL, TOKENIZER, ABOUT = "reader.onnx", "tokenizer.json", "reader.json"
 REINSTALL = "Run: pip install --force-reinstall everyword-models"
 _MOST_CHARACTERS = 20_000  # of a turn that are read; what follows is a document, and is only searched
 _THREADS = 2
+_MOST_SURE = 20.0  # log odds beyond which an answer's score says nothing more
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,11 @@ class Reader:
     def answer_rank(self) -> float:
         """Give what each place further down in recall takes off an answer's score, by its logarithm."""
         return self._about["answer_rank"]
+
+    def answer_chance(self, score: float) -> float:
+        """Tell how likely an answer with this score is right."""
+        slope, bias = self._about["answer_odds"]
+        return 1 / (1 + math.exp(-(slope * max(-_MOST_SURE, min(_MOST_SURE, score)) + bias)))
 
     def run(self, output: str, row: ReadingRow | JoinedRow) -> Matrix:
         """Compute one output for one row: `reading`, `pair` or `answer`."""

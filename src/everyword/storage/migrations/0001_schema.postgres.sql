@@ -303,19 +303,6 @@ CREATE INDEX journal_of_target ON journal (space, target);
 CREATE INDEX journal_of_event ON journal (space, seq);
 SELECT raise_wall('journal');
 
-CREATE TABLE statement_edges (
-  space bigint NOT NULL,
-  source text COLLATE "C" NOT NULL,
-  target text COLLATE "C" NOT NULL,
-  kind text COLLATE "C" NOT NULL,
-  weight double precision NOT NULL,
-  at bigint,
-  reason text COLLATE "C" NOT NULL,
-  PRIMARY KEY (space, source, target, kind)
-);
-CREATE INDEX statement_edges_target ON statement_edges (space, target);
-SELECT raise_wall('statement_edges');
-
 CREATE TABLE event_tags (
   space bigint NOT NULL,
   tag text COLLATE "C" NOT NULL,
@@ -406,7 +393,6 @@ CREATE TABLE mentions (
   stop bigint NOT NULL,
   type text COLLATE "C" NOT NULL,
   votes bigint NOT NULL,
-  body text COLLATE "C",
   PRIMARY KEY (space, name, seq, start)
 );
 CREATE INDEX mentions_seq ON mentions (space, seq);

@@ -182,19 +182,6 @@ CREATE INDEX journal_of_statement ON journal (space, statement);
 CREATE INDEX journal_of_target ON journal (space, target);
 CREATE INDEX journal_of_event ON journal (space, seq);
 
-CREATE TABLE statement_edges (
-  space INTEGER NOT NULL,
-  source TEXT NOT NULL,
-  target TEXT NOT NULL,
-  kind TEXT NOT NULL,
-  weight REAL NOT NULL,
-  at INTEGER,
-  reason TEXT NOT NULL,
-  PRIMARY KEY (space, source, target, kind)
-) STRICT, WITHOUT ROWID;
-
-CREATE INDEX statement_edges_target ON statement_edges (space, target);
-
 -- Facets of events: topic, relationship, action.
 CREATE TABLE event_tags (
   space INTEGER NOT NULL,
@@ -288,7 +275,6 @@ CREATE TABLE mentions (
   stop INTEGER NOT NULL,
   type TEXT NOT NULL,
   votes INTEGER NOT NULL,                     -- hundredths: how sure
-  body TEXT,                                  -- the relation in "my sister Mia"; JSON
   PRIMARY KEY (space, name, seq, start)
 ) STRICT, WITHOUT ROWID;
 
@@ -532,7 +518,7 @@ CREATE TABLE fold_loose (
   settled INTEGER,                            -- seq of the event from which on it looks no more
   at INTEGER NOT NULL,
   vector BLOB NOT NULL,
-  body TEXT NOT NULL,                         -- its words, names and themes; JSON
+  body TEXT NOT NULL,                         -- its id, when it was recorded, its words; JSON
   PRIMARY KEY (space, seq)
 ) STRICT, WITHOUT ROWID;
 
@@ -598,7 +584,7 @@ CREATE INDEX fold_plan_sources_of ON fold_plan_sources (space, seq, place);
 CREATE TABLE digests (
   name TEXT PRIMARY KEY,                      -- of the table
   rows INTEGER NOT NULL,
-  total INTEGER NOT NULL                      -- the hashes of its rows, added up modulo 2^62; see storage/sqlite/digests.py
+  total INTEGER NOT NULL                      -- the hashes of its rows, added up modulo 2^62; see storage/sqlite/schema.py
 ) STRICT, WITHOUT ROWID;
 
 -- What was forgotten, so that imports skip it; no guess at a forgotten text can be tested against it.

@@ -1,4 +1,4 @@
-"""Parse a server's location, check the server, and pool connections to it."""
+"""Connect to a server: parse its location, check it, pool connections, migrate the schema, translate its errors."""
 
 from __future__ import annotations
 
@@ -16,14 +16,25 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 from weakref import WeakSet
 
 import psycopg
-from psycopg import conninfo
+from psycopg import conninfo, sql
 from psycopg import errors as pg
 
-from everyword.errors import BadLocation, StoreBusy, StoreError, StoreUnreachable
+from everyword.errors import (
+    BadLocation,
+    Closed,
+    EverywordError,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreInterrupted,
+    StoreReadOnly,
+    StoreUnreachable,
+)
 from everyword.fork_safety import Use, never_free, on_fork
 from everyword.storage.postgres.adapt import adapt
-from everyword.storage.postgres.errors import in_our_words
-from everyword.storage.postgres.snapshot import statement
+from everyword.storage.postgres.snapshot import EVERYWHERE, ask, lock_number, statement
+from everyword.storage.sql.queries import check_schema, migrations
 
 Connection = psycopg.Connection[Any]
 Answers = psycopg.Cursor[Any]  # of several queries that were sent as one; `nextset` goes from one to the next
@@ -243,3 +254,147 @@ def _in_child(_: Sequence[Use]) -> None:
 
 
 on_fork(in_child=_in_child)
+
+
+_REFUSED = "The server refused to let this user in; check the name and the password in the location."
+_IN_OUR_WORDS: tuple[tuple[type[psycopg.Error], type[EverywordError], str | None], ...] = (
+    (pg.InvalidPassword, BadLocation, _REFUSED),
+    (pg.InvalidAuthorizationSpecification, BadLocation, _REFUSED),
+    (pg.InvalidCatalogName, BadLocation, "There is no such database on the server; make it first, or check its name."),
+    (pg.InsufficientPrivilege, StoreReadOnly, "The server does not allow this user to do that; see docs/scale.md."),
+    (pg.ReadOnlySqlTransaction, StoreReadOnly, "This server only reads (a replica?); write to the primary."),
+    (pg.DiskFull, StoreFull, None),
+    (pg.OutOfMemory, StoreFull, "The server is out of memory; nothing of this write was kept."),
+    (pg.LockNotAvailable, StoreBusy, None),
+    (pg.QueryCanceled, StoreBusy, "The server ended a query that took too long; nothing was changed."),
+    (pg.TooManyConnections, StoreBusy, "The server has no connection left; raise max_connections or use a pooler."),
+    (pg.ConfigurationLimitExceeded, StoreBusy, None),
+    (pg.SerializationFailure, StoreInterrupted, None),
+    (pg.DeadlockDetected, StoreInterrupted, None),
+    (pg.TransactionTimeout, StoreInterrupted, None),
+    (pg.AdminShutdown, StoreInterrupted, None),
+    (pg.CrashShutdown, StoreInterrupted, None),
+    (pg.IdleInTransactionSessionTimeout, StoreInterrupted, None),
+    (pg.CannotConnectNow, StoreUnreachable, "The server is starting or stopping; try again."),
+    (pg.DataCorrupted, StoreCorrupt, "The server says that its files are damaged; restore a backup."),
+    (pg.IndexCorrupted, StoreCorrupt, "The server says that an index is damaged; run REINDEX, or restore a backup."),
+)
+# Two processes that both bring the first model: the second finds the first one's when it looks again.
+_MET = frozenset(("models_one_active", "models_one_building"))
+
+
+@contextmanager
+def in_our_words(password: str | None = None, *, connecting: bool = False) -> Generator[None]:
+    """Turn a driver's error into one of ours; `password` is what must not be in it."""
+    try:
+        yield
+    except EverywordError:
+        raise
+    except psycopg.Error as error:
+        # From None: a traceback shows causes, and the driver's text may hold what it was given.
+        raise _ours(error, password, connecting=connecting) from None
+    except MemoryError as error:
+        raise StoreError("There is not enough memory for this; nothing was changed.") from error
+
+
+def _ours(error: psycopg.Error, password: str | None, *, connecting: bool) -> EverywordError:
+    if isinstance(error, pg.UniqueViolation) and error.diag.constraint_name in _MET:
+        return StoreInterrupted("Another process did the same at the same moment; do it again.")
+    said = without_password(" ".join(str(error).split()), password)
+    for theirs, ours, words in _IN_OUR_WORDS:
+        if isinstance(error, theirs):
+            return ours(f"{words or (ours.__doc__ or '').strip()} (PostgreSQL: {said})")
+    if connecting and isinstance(error, psycopg.OperationalError):
+        return _not_let_in(said)
+    if error.sqlstate is None and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        if "the connection is closed" in said or "connection is lost" in said or _is_lost(said):
+            return StoreInterrupted(f"The connection to the server was cut. (PostgreSQL: {said})")
+        return Closed() if "closed" in said else StoreInterrupted(f"{StoreInterrupted.__doc__} (PostgreSQL: {said})")
+    return StoreError(f"The store could not do this; nothing was changed. (PostgreSQL: {said})")
+
+
+def _not_let_in(said: str) -> EverywordError:
+    """Tell by its words what kept a connection from being made: the driver gives no code for these."""
+    if "password" in said or "authentication" in said or "no pg_hba.conf entry" in said:
+        return BadLocation(f"{_REFUSED} (PostgreSQL: {said})")
+    if "does not exist" in said and ("database" in said or "role" in said):
+        return BadLocation(f"There is no such database or user on the server. (PostgreSQL: {said})")
+    if any(words in said for words in ("too many clients", "too many connections", "remaining connection slots")):
+        return StoreBusy(f"The server has no connection left; use fewer, or a pooler. (PostgreSQL: {said})")
+    return StoreUnreachable(f"{StoreUnreachable.__doc__} (PostgreSQL: {said})")
+
+
+def _is_lost(said: str) -> bool:
+    return any(words in said for words in ("server closed the connection", "connection to server", "reset by peer"))
+
+
+def without_password(text: str, password: str | None) -> str:
+    """Blot a password out of a text."""
+    return text.replace(password, "***") if password else text
+
+
+# How many candidates a search in an index keeps: no more are asked for, and `make bench` tells what it misses.
+EF_SEARCH = 400
+# How far a search goes on where a filter leaves few. At pgvector's own 20,000 a filter that leaves a tenth costs .09 of
+# the true nearest.
+MAX_SCAN_TUPLES = 200_000
+
+
+def begin_transaction(
+    place: Place, vectors_in: str, *, read_only: bool, more: Sequence[sql.Composable] = ()
+) -> sql.Composed:
+    """Write how a transaction begins: all that it needs is said in it, so that any pooler may stand in between."""
+    # Readers see one moment; writers see what the turn before them left behind.
+    how = "ISOLATION LEVEL REPEATABLE READ READ ONLY" if read_only else "ISOLATION LEVEL READ COMMITTED READ WRITE"
+    said = sql.SQL("; SET LOCAL ").join(
+        (
+            sql.SQL("search_path = {}").format(search_path(place, vectors_in)),
+            sql.SQL("standard_conforming_strings = on"),  # a database may say otherwise; our queries mean what they say
+            sql.SQL("row_security = on"),
+            sql.SQL("jit = off"),  # questions are short: compiling them would take longer than they do
+            sql.SQL("hnsw.iterative_scan = strict_order"),
+            sql.SQL("hnsw.ef_search = {}").format(sql.Literal(EF_SEARCH)),
+            sql.SQL("hnsw.max_scan_tuples = {}").format(sql.Literal(MAX_SCAN_TUPLES)),
+            sql.SQL("hnsw.scan_mem_multiplier = 4"),
+            *more,
+        )
+    )
+    return sql.SQL("BEGIN {}; SET LOCAL {}").format(sql.SQL(how), said)
+
+
+def search_path(place: Place, vectors_in: str) -> sql.Composed:
+    """Write where names are looked up: in the store's schema, then where pgvector is."""
+    return sql.SQL(", ").join(sql.Identifier(name) for name in dict.fromkeys((place.schema, vectors_in)))
+
+
+def schema_version(connection: Connection) -> int:
+    """Tell the schema of a store, within a transaction; 0 where there is none yet."""
+    return int(ask(connection, "schema_version") or 0) if ask(connection, "steps_table") else 0
+
+
+def migrate(connection: Connection, place: Place, begin_step: bytes) -> None:
+    """Bring a store to the newest schema; a step that fails leaves all that was before it."""
+    for number, text in migrations("postgres"):
+        connection.execute(begin_step)
+        try:
+            _step(connection, place, number, text)
+            connection.execute("COMMIT")
+        except BaseException:
+            if not connection.closed:
+                connection.execute("ROLLBACK")
+            raise
+
+
+def _step(connection: Connection, place: Place, number: int, text: str) -> None:
+    ask(connection, "one_migrates", (lock_number(place.schema, "migrate"),))
+    if not ask(connection, "schema_is_there", (place.schema,)):
+        connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(place.schema)))
+    have = schema_version(connection)
+    check_schema(have, "postgres")
+    if have >= number:
+        return
+    if have == 0:
+        ask(connection, "add_steps_table")
+    ask(connection, "go_to_space", (EVERYWHERE,))
+    connection.execute(text.encode())
+    ask(connection, "note_step", (number,))

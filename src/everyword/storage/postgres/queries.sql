@@ -270,12 +270,6 @@ DELETE FROM journal WHERE space = $1 AND number IN (
     AND statements.about_hash IN (SELECT hashtextextended(a, 0) FROM unnest($2::text[]) AS a)
 );
 
--- name: delete_edges_of
-DELETE FROM statement_edges WHERE space = $1 AND (
-  source = ANY(ARRAY(SELECT id FROM statements WHERE space = $1 AND seq = ANY($2::bigint[])))
-  OR target = ANY(ARRAY(SELECT id FROM statements WHERE space = $1 AND seq = ANY($2::bigint[])))
-);
-
 -- name: delete_changes_of
 DELETE FROM journal WHERE space = $1 AND (
   seq = ANY($2::bigint[])

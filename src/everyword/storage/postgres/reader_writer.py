@@ -1,15 +1,26 @@
-"""Readers and writers of a PostgreSQL store: what differs from the shared SQL classes."""
+"""Readers and writers of a PostgreSQL store: what differs from the shared SQL classes.
+
+Small spaces are scanned in memory, exactly, as in a file. Past `NEAR_FROM` vectors a process would spend its time and
+memory on that, so the space's vectors are also kept in `near`, one a row in half precision, under a partial HNSW index:
+other tenants are not in it, and a search never meets them. What the index finds is scored anew here, with the question
+as it is, so that scores are those of the scan. Where a filter leaves little, that is read and scanned; where it leaves
+much, the index goes on looking until it has enough (an iterative scan).
+
+All of it is derived: `near_spaces` says how far each space is, and a worker, or `settle`, does the rest.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everyword.storage.nearest import EXACT_UP_TO, PooledMatrix, unit_bounds, unit_of
-from everyword.storage.postgres.snapshot import PostgresSnapshot, PostgresTransaction, query
+from everyword.storage.postgres.connect import Connection
+from everyword.storage.postgres.snapshot import PostgresSnapshot, PostgresTransaction, ask, query
 from everyword.storage.postings import Ranking, Seqs
 from everyword.storage.rows import EMBED, Draft, Model, Space, UnitVector
 from everyword.storage.sql import writer
@@ -179,3 +190,73 @@ def put_near(server: PostgresSnapshot, space: int, units: list[tuple[int, NDArra
 def _unpacked(halves: Any) -> NDArray[np.int8]:
     """Read the server's form of a vector: two numbers of two bytes, then halves, the higher byte first."""
     return np.frombuffer(halves, ">f2", offset=4).astype(np.int8)
+
+
+_FILLED_AT_ONCE = 4_096  # rows in one transaction: writers of the space wait for it
+
+
+class _Connections(Protocol):
+    """The part of a PostgresStore that index building needs; naming the store itself would make an import cycle."""
+
+    def file_reader(self) -> AbstractContextManager[PostgresFileReader]: ...
+
+    def transaction(self) -> AbstractContextManager[PostgresTransaction]: ...
+
+    def plain_connection(self) -> AbstractContextManager[Connection]: ...
+
+
+def build_near(store: _Connections) -> int:
+    """Fill and index what is wanted; count the spaces that came to be searched so."""
+    with store.file_reader() as reader:
+        wanted = reader.sql.rows("wanted_near")
+        models = {model.id: model for model in reader.models()}
+    for space, number, _, state in wanted:
+        model = models[number]
+        while state == "wanted":
+            with store.transaction() as sql:
+                state = _filled_on(sql, space, model)
+        _index(store, space, model)
+    return len(wanted)
+
+
+def _filled_on(sql: PostgresTransaction, space: str, model: Model) -> str:
+    """Copy some more vectors; all that come later are added by who writes them."""
+    into = sql.space_to_write(space)
+    upto = next((row[2] for row in sql.rows("wanted_near") if row[0] == space and row[1] == model.id), None)
+    if upto is None:
+        return "gone"
+    into = sql.space_to_write(space)
+    units: list[tuple[int, NDArray[np.int8]]] = []
+    for _, positions, block_units, pooled in sql.rows("blocks_after", (into.id, model.id, upto)):
+        at = np.frombuffer(positions, np.int64)
+        held = np.frombuffer(pooled, np.int8).reshape(len(at), -1)
+        units += zip(np.frombuffer(block_units, np.int64).tolist(), held, strict=True)
+        upto = int(at[-1]) if len(at) else upto
+        if len(units) >= _FILLED_AT_ONCE:
+            put_near(sql, into.id, units)
+            sql.run("set_near", (upto, "wanted", into.id, model.id))
+            return "wanted"
+    for position, unit, pooled in sql.rows("pooled_tail_after", (into.id, model.id, upto)):
+        units.append((unit, np.frombuffer(pooled, np.int8)))
+        upto = position
+    put_near(sql, into.id, units)
+    sql.run("set_near", (upto, "filled", into.id, model.id))
+    return "filled"
+
+
+def _index(store: _Connections, space: str, model: Model) -> None:
+    with store.transaction() as sql:
+        into = sql.space_to_write(space)
+        table = sql.one("table_of_near", (into.id,))
+    if table is None:
+        return
+    low, high = unit_bounds(model.id)
+    name = f"near_{into.id & 0xFFFFFFFFFFFFFFFF:x}_{model.id}"
+    with store.plain_connection() as connection:
+        if ask(connection, "near_index_is_sound", (name,)) is False:  # half built when somebody died
+            connection.execute(query("drop_index").format(name=name).encode())
+        made = query("index_near").format(name=name, table=table, dims=model.dims, space=into.id, low=low, high=high)
+        connection.execute(made.encode())
+    with store.transaction() as sql:
+        into = sql.space_to_write(space)
+        sql.run("set_near", (max(sql.rows("last_positions", (into.id, model.id))[0]), "ready", into.id, model.id))

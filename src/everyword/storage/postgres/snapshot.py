@@ -1,11 +1,10 @@
-"""Run named queries on one PostgreSQL connection."""
+"""Run named queries on one PostgreSQL connection, and read and write whole tables."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 import psycopg
@@ -13,25 +12,19 @@ import psycopg
 from everyword.errors import StoreError
 from everyword.storage.postgres.adapt import bound, without_other_forms
 from everyword.storage.rows import Space
-from everyword.storage.sql.caches import Caches
-from everyword.storage.sql.queries import queries_of
-from everyword.storage.sql.snapshot import Row, Snapshot
-
-
-@cache
-def queries() -> dict[str, str]:
-    """Read every query once."""
-    return queries_of("postgres")
+from everyword.storage.sql.queries import filled, named_queries, queries_of
+from everyword.storage.sql.snapshot import Caches, Row, Snapshot
+from everyword.storage.sql.tables import Column, Tables
 
 
 def query(name: str) -> str:
     """Give one query."""
-    return queries()[name]
+    return queries_of("postgres")[name]
 
 
 def statement(name: str) -> bytes:
     """Give one query as the driver takes it: a text that came from a file it takes for a mistake."""
-    return queries()[name].encode()
+    return query(name).encode()
 
 
 def space_number(name: str) -> int:
@@ -192,6 +185,9 @@ class PostgresSnapshot(Snapshot):
         """Count the pages of the store's tables and indexes."""
         return {"pages": int(self.one("count_pages"))}
 
+    def tables(self) -> PostgresTables:
+        return PostgresTables(self)
+
     # Inside
 
     def _execute(self, name: str, values: Sequence[Any] | Mapping[str, Any], where: str = "") -> psycopg.Cursor[Any]:
@@ -269,3 +265,60 @@ def ask(connection: psycopg.Connection[Any], name: str, values: Sequence[Any] = 
     cursor.execute(statement(name), bound(values))
     row = cursor.fetchone() if cursor.description else None
     return row[0] if row else None
+
+
+_TABLE_ROWS_AT_ONCE = 200  # that the server sends: some are half a megabyte
+
+
+class PostgresTables(Tables):
+    """Reads and writes tables within one transaction; about all spaces."""
+
+    def __init__(self, within: PostgresSnapshot) -> None:
+        super().__init__()
+        self._within = within
+        self._cursors = 0
+        within.go_everywhere()
+
+    def listed(self) -> list[Column]:
+        return [Column(*row) for row in self.read("listed", ())]
+
+    def read(self, template: str, values: Sequence[Any], **parts: str) -> Iterator[Sequence[Any]]:
+        self._cursors += 1
+        with psycopg.RawServerCursor(self._within.connection, f"table_{self._cursors}") as cursor:
+            cursor.itersize = _TABLE_ROWS_AT_ONCE
+            cursor.execute(_filled(template, parts), bound(values), binary=True)
+            yield from cursor
+
+    def change(self, template: str, several: Sequence[Sequence[Any]], **parts: str) -> None:
+        psycopg.RawCursor(self._within.connection).executemany(_filled(template, parts), several)
+
+    def marks(self, count: int) -> str:
+        return ", ".join(f"${place}" for place in range(1, count + 1))
+
+    def last_number(self) -> int:
+        return next(int(row[0]) for row in self.read("last_number", ()))
+
+    def reserve(self, count: int) -> int:
+        return next(int(row[0]) for row in self.read("reserve_numbers", (count,))) - count
+
+    def number_of(self, name: str) -> int:
+        return space_number(name)
+
+    def finish(self) -> None:
+        for template in ("add_turns", "count_seqs_on", "count_models_on"):
+            self._once(template)
+        for table, column in list(self.read("counted", ())):
+            self._once("count_rows_on", table=table, column=column)
+
+    def fact(self, name: str) -> str | None:
+        return self._within.one("get_fact", (name,))
+
+    def set_fact(self, name: str, value: str) -> None:
+        self._within.run("set_fact", (name, value))
+
+    def _once(self, template: str, **parts: str) -> None:
+        psycopg.RawCursor(self._within.connection).execute(_filled(template, parts))
+
+
+def _filled(template: str, parts: dict[str, str]) -> bytes:
+    return filled(named_queries("everyword.storage.postgres.copying")[template], parts).encode()

@@ -17,7 +17,6 @@ from psycopg import sql
 from everyword.errors import (
     BadLocation,
     Closed,
-    NewerSchema,
     StoreBusy,
     StoreError,
     StoreForked,
@@ -25,12 +24,22 @@ from everyword.errors import (
     StoreReadOnly,
     StoreUnreachable,
 )
-from everyword.settings import Settings, beside
+from everyword.settings import Settings
 from everyword.storage.copy import copy_store
-from everyword.storage.postgres import schema
-from everyword.storage.postgres.connect import Answers, Connection, Pool, connect, place_of, vector_schema
-from everyword.storage.postgres.errors import in_our_words
-from everyword.storage.postgres.reader_writer import PostgresFileReader, PostgresFileWriter
+from everyword.storage.postgres.connect import (
+    Answers,
+    Connection,
+    Pool,
+    begin_transaction,
+    connect,
+    in_our_words,
+    migrate,
+    place_of,
+    schema_version,
+    search_path,
+    vector_schema,
+)
+from everyword.storage.postgres.reader_writer import PostgresFileReader, PostgresFileWriter, build_near
 from everyword.storage.postgres.snapshot import (
     EVERYWHERE,
     PostgresSnapshot,
@@ -40,15 +49,10 @@ from everyword.storage.postgres.snapshot import (
     statement,
     turn_of,
 )
-from everyword.storage.postgres.tables import PostgresTables
-from everyword.storage.postgres.vector_index import build_near
-from everyword.storage.protocol import ServerCard
-from everyword.storage.rows import VIEWS, Audit, Commits
-from everyword.storage.sql.audit import audit
-from everyword.storage.sql.caches import Caches
-from everyword.storage.sql.reader import Reader
-from everyword.storage.sql.snapshot import array, words
-from everyword.storage.sql.writer import Writer
+from everyword.storage.protocol import ServerCard, Store
+from everyword.storage.rows import VIEWS
+from everyword.storage.sql.queries import check_schema, newest_schema
+from everyword.storage.sql.snapshot import Caches, array, words
 from everyword.storage.sqlite import SqliteStore
 
 _NUMBER = re.compile(r"\d+")
@@ -66,18 +70,16 @@ _BETWEEN_REWRITES_S = 0.5
 _BETWEEN_TRIES_S = 0.1  # to ask a server that went away what became of a write
 
 
-class PostgresStore:
+class PostgresStore(Store):
     """One schema of a database, shared by any number of threads, processes and machines."""
 
     def __init__(self, location: str, settings: Settings, *, create: bool = True) -> None:
+        super().__init__()
         self._place = place_of(location)
         self._settings = settings
-        self._pid = os.getpid()
         self._owner = True
         self._everywhere = EVERYWHERE
-        self._caches = Caches()
         self._memos = Caches()
-        self._commits = Commits()
         self._listening: Connection | None = None
         with in_our_words(self._place.password):
             self._open(create=create)
@@ -87,14 +89,6 @@ class PostgresStore:
     def location(self) -> str:
         return self._place.shown
 
-    @property
-    def read_only(self) -> bool:
-        return self._read_only
-
-    @property
-    def commits(self) -> int:
-        return self._commits.count
-
     def only(self, space: str) -> PostgresStore:
         """Give the same store as if it held one space alone: what a worker does with it is done for that one."""
         one = copy.copy(self)
@@ -103,24 +97,15 @@ class PostgresStore:
         return one
 
     @contextmanager
-    def reader(self, space: str) -> Generator[Reader]:
-        with self.snapshot() as sql:
-            sql.space(space)  # models come with it
-            yield PostgresFileReader(sql).reader(space)
-
-    @contextmanager
-    def writer(self, space: str, *, patience_s: float | None = None) -> Generator[Writer]:
-        with self.transaction(patience_s, space) as sql:
-            yield PostgresFileWriter(sql).writer(space)
-
-    @contextmanager
     def file_reader(self) -> Generator[PostgresFileReader]:
         with self.snapshot() as sql:
             yield PostgresFileReader(sql)
 
     @contextmanager
-    def file_writer(self, *, patience_s: float | None = None) -> Generator[PostgresFileWriter]:
-        with self.transaction(patience_s) as sql:
+    def file_writer(
+        self, *, patience_s: float | None = None, space: str | None = None
+    ) -> Generator[PostgresFileWriter]:
+        with self.transaction(patience_s, space) as sql:
             yield PostgresFileWriter(sql)
 
     @contextmanager
@@ -194,23 +179,6 @@ class PostgresStore:
         """Name the channel on which work is announced."""
         return f"everyword_{self._place.schema}"
 
-    @contextmanager
-    def table_reader(self) -> Generator[PostgresTables]:
-        with self.snapshot() as sql:
-            yield PostgresTables(sql)
-
-    @contextmanager
-    def table_writer(self) -> Generator[PostgresTables]:
-        with self.transaction() as sql:
-            yield PostgresTables(sql)
-        self._caches.clear()
-
-    @contextmanager
-    def exchange(self, space: str) -> Generator[tuple[Writer, PostgresTables]]:
-        with self.transaction() as sql:
-            yield PostgresFileWriter(sql).writer(space), PostgresTables(sql)
-        self._caches.clear()
-
     def tend(self) -> int:
         return build_near(self)
 
@@ -249,29 +217,13 @@ class PostgresStore:
     def renew_digests(self, tables: Collection[str]) -> None:
         """Do nothing: a server's tables have no digests."""
 
-    def audit(self, *, deep: bool = True, only: str | None = None) -> Audit:
-        with self.file_reader() as reader:
-            return audit(reader, deep=deep, only=only)
-
-    def backup(self, path: str) -> None:
+    def _copy_into(self, path: Path) -> None:
         """Write a copy as a file that opens by itself; for the server's own backups, see its manual."""
-        self._check_usable()
-        target = Path(path).expanduser()
-        if target.exists():
-            raise BadLocation(f"{target} exists already; a backup never overwrites. Choose another name.")
-        if not target.parent.is_dir():
-            raise BadLocation(f"The folder {target.parent} does not exist; make it first.")
-        partial = beside(target)
+        copy = SqliteStore(path, Settings(durability="normal"))
         try:
-            copy = SqliteStore(partial, Settings(durability="normal"))
-            try:
-                copy_store(self, copy, lambda what, done, total: None)
-            finally:
-                copy.close()
-            os.replace(partial, target)
+            copy_store(self, copy, lambda what, done, total: None)
         finally:
-            for left in (partial, Path(f"{partial}-wal"), Path(f"{partial}-shm"), Path(f"{partial}-lock")):
-                left.unlink(missing_ok=True)
+            copy.close()
 
     def schema(self) -> int:
         with self.snapshot() as snapshot:
@@ -298,25 +250,19 @@ class PostgresStore:
             have = self._version(connection)
             if have == 0 and (self._read_only or not create):
                 raise BadLocation(f"There is no memory at {self.location}; write to it first, or check the location.")
-            if have > schema.newest():
-                raise NewerSchema(
-                    f"This memory has schema {have}; this Everyword knows {schema.newest()}.", fix=NewerSchema.__doc__
-                )
-            if have < schema.newest() and self._read_only:
-                raise StoreError(
-                    f"This memory has the older schema {have} and was opened read-only.",
-                    fix="Open it once for writing, so that it is brought up to date.",
-                )
+            check_schema(have, "postgres", read_only=self._read_only)
             vectors_in = vector_schema(connection)
-            self._path = schema.search_path(self._place, vectors_in)
+            self._path = search_path(self._place, vectors_in)
             wait_ms = int(self._settings.busy_timeout_s * 1000)
             more: list[sql.Composable] = [sql.SQL("lock_timeout = {}").format(sql.Literal(wait_ms))]
             if self._settings.durability == "normal":
                 more.append(sql.SQL("synchronous_commit = off"))
-            self._begin_reading = schema.begin(self._place, vectors_in, read_only=True).as_bytes(connection)
-            self._begin_writing = schema.begin(self._place, vectors_in, read_only=False, more=more).as_bytes(connection)
-            if have < schema.newest():
-                schema.migrate(connection, self._place, self._begin_writing)
+            self._begin_reading = begin_transaction(self._place, vectors_in, read_only=True).as_bytes(connection)
+            self._begin_writing = begin_transaction(self._place, vectors_in, read_only=False, more=more).as_bytes(
+                connection
+            )
+            if have < newest_schema("postgres"):
+                migrate(connection, self._place, self._begin_writing)
         finally:
             connection.close()
 
@@ -374,9 +320,9 @@ class PostgresStore:
                 return "lost"  # a number that the server has not given out, as far as it knows after a crash
 
     def _version(self, connection: Connection) -> int:
-        connection.execute(schema.begin(self._place, "pg_catalog", read_only=True))
+        connection.execute(begin_transaction(self._place, "pg_catalog", read_only=True))
         try:
-            return schema.version(connection)
+            return schema_version(connection)
         finally:
             connection.execute("ROLLBACK")
 

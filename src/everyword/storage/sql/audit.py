@@ -20,8 +20,7 @@ from everyword.storage.sql.reader import FileReader, Reader
 from everyword.storage.sql.row_mapping import receipt_from_json, seqs_from_json
 from everyword.storage.sql.tables import DERIVED_TABLES, VECTOR_TABLES, WORD_TABLES
 from everyword.text.terms import ANALYSIS_VERSION, searchable_terms
-from everyword.types.events import Event, Problem
-from everyword.types.ids import content_of, event_id, identity_of
+from everyword.types.events import Event, Problem, content_of, event_id, identity_of
 from everyword.types.statements import statement_id
 
 REBUILD = "everyword rebuild"
@@ -182,7 +181,6 @@ _COUNTED = {
     "claims": "count_claims",
     "facts": "count_facts",
     "statements": "count_statements",
-    "edges": "count_edges",
     "changes": "count_changes",
     "tags": "count_tags",
     "concepts": "count_concepts",
@@ -196,7 +194,6 @@ _COUNTED = {
 _LOOSE = {
     "lost_statements": "statements have lost the event that states them",
     "loose_versions": "statements follow a version that is not there",
-    "loose_edges": "edges lead to a statement that is not there",
     "loose_changes": "entries of the journal speak of what is not there",
     "loose_tags": "tags belong to no event",
     "loose_accesses": "counts of recalls belong to no event",

@@ -23,8 +23,7 @@ from everyword.storage.rows import (
     WrittenRow,
 )
 from everyword.storage.sql.row_mapping import names
-from everyword.storage.sql.snapshot import Row, SpaceRows, array, words
-from everyword.storage.sql.views import ViewChanges, ViewRows
+from everyword.storage.sql.snapshot import Row, SpaceRows, array, compact_json, words
 from everyword.types.concepts import (
     LEAST_GROUNDS,
     STRONGEST_FROM,
@@ -35,14 +34,13 @@ from everyword.types.concepts import (
     JournalEntry,
     strength_of,
 )
-from everyword.types.events import Json
-from everyword.types.ids import event_id
+from everyword.types.events import Json, event_id
 from everyword.types.times import from_micros, to_micros
 
 _END_OF_TIME = 1 << 62  # microseconds: now, for all that is known
 
 
-class FoldingRows(ViewRows):
+class FoldingRows(SpaceRows):
     """Reads the concept graph."""
 
     def fold_mark(self) -> FoldMark | None:
@@ -231,7 +229,7 @@ class FoldingRows(ViewRows):
         return [(row[0], row[1]) for row in self.sql.rows("fold_apart", (self.id,))]
 
 
-class FoldingChanges(FoldingRows, ViewChanges):
+class FoldingChanges(FoldingRows):
     """Changes the concept graph."""
 
     def set_fold_mark(self, mark: FoldMark) -> None:
@@ -251,7 +249,7 @@ class FoldingChanges(FoldingRows, ViewChanges):
         """Word a concept, for the first time or anew; the wording before is closed."""
         into = self.into
         self.sql.run("close_fold_node", (*act, None, into, id))
-        written = json.dumps(body, ensure_ascii=True, separators=(",", ":"))
+        written = compact_json(body)
         self.sql.run("insert_fold_node", (into, id, str(body["label"]).casefold(), *act, written))
 
     def close_node(self, act: Act, id: str, *, into: str | None = None) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from everyword.storage.fact_rows import fact_of, single_of
 from everyword.storage.rows import (
     ClaimRow,
     Edit,
@@ -17,11 +16,11 @@ from everyword.storage.rows import (
     MentionRow,
     NameRow,
 )
-from everyword.storage.sql.snapshot import Row, SpaceRows, array, words
-from everyword.types.events import Span
-from everyword.types.graph import Fact, FactDraft, KnownName
-from everyword.types.ids import event_id
-from everyword.types.times import from_micros, to_micros
+from everyword.storage.sql.snapshot import Row, SpaceRows, array, compact_json, words
+from everyword.storage.sql.tables import read_text
+from everyword.types.events import Span, event_id
+from everyword.types.graph import RELATIONS, Fact, FactDraft, KnownName
+from everyword.types.times import from_micros, optional_micros, to_micros
 
 _NOTHING_YET = GraphState(0, 0)
 _LAST_CHARACTER = "\U0010ffff"
@@ -248,7 +247,7 @@ class GraphChanges(GraphRows):
         """Add facts, each with its line of text and the numbers of its claims; one with the same id goes."""
         into = self.into
         for fact, line, claims in facts:
-            times = (_micros(fact.valid_from), _micros(fact.valid_to))
+            times = (optional_micros(fact.valid_from), optional_micros(fact.valid_to))
             single = int(single_of(fact.relation))
             what = (into, fact.id, fact.subject, fact.relation, fact.object, single, int(fact.conflicts), *times, line)
             number = self.sql.rows("put_fact", what)[0][0]
@@ -296,7 +295,6 @@ def _name(row: Row) -> NameRow:
         votes=held["votes"],
         surest=held["surest"],
         speaks=held["speaks"],
-        kin=tuple((owner, kin) for owner, kin in held["kin"]),
     )
     return NameRow(id, home, known, events, first_at, last_at)
 
@@ -308,27 +306,23 @@ def _name_values(space: int, row: NameRow, version: int) -> tuple[Any, ...]:
         "votes": dict(known.votes),
         "surest": known.surest,
         "speaks": known.speaks,
-        "kin": known.kin,
     }
-    return (space, row.id, known.key, row.home, version, row.events, row.first_at, row.last_at, _json(body))
+    return (space, row.id, known.key, row.home, version, row.events, row.first_at, row.last_at, compact_json(body))
 
 
 def _mention(row: Row) -> MentionRow:
-    id, seq, start, stop, type, votes, body = row
-    kin, owner, bare = json.loads(body) if body else (None, None, False)
-    return MentionRow(id, seq, start, stop, type, votes, kin, owner, bool(bare))
+    return MentionRow(*row)
 
 
 def _mention_values(space: int, row: MentionRow) -> tuple[Any, ...]:
-    body = _json([row.kin, row.owner, row.bare]) if row.kin else None
-    return (space, row.name, row.seq, row.start, row.stop, row.type, row.votes, body)
+    return (space, *row)
 
 
 def _claim(row: Row) -> ClaimRow:
     """Read a claim; columns as every query of claims selects them. Times come back in the zone of the event."""
     number, seq, start, stop, form, subject, relation, target, object, *times, body = row[:-6]
     raw_id, said, at, zone, learned, source = row[-6:]
-    text = said if isinstance(said, str) else bytes(said).decode("utf-8", "surrogatepass")
+    text = read_text(said)
     held: dict[str, Any] = json.loads(body)
     valid_from, begun_by, holds_at, valid_to, ended_by = (
         None if time is None else from_micros(time, zone) for time in times
@@ -376,8 +370,8 @@ def _claim_values(space: int, seq: int, draft: FactDraft) -> tuple[Any, ...]:
         draft.subject_form,
         draft.relation,
         draft.object_form or draft.object,
-        *(_micros(time) for time in times),
-        _json(body),
+        *(optional_micros(time) for time in times),
+        compact_json(body),
     )
 
 
@@ -385,9 +379,74 @@ def _flag(wanted: bool | None) -> int | None:
     return None if wanted is None else int(wanted)
 
 
-def _micros(moment: datetime | None) -> int | None:
-    return None if moment is None else to_micros(moment)[0]
+# As files have it since the first of them; when a fact was learned is in no line, but with the events it rests on.
+_SAID_AT = "recorded_at"
 
 
-def _json(body: object) -> str:
-    return json.dumps(body, ensure_ascii=True, separators=(",", ":"))
+def fact_line(fact: Fact, claims: Sequence[int]) -> str:
+    """Write what a fact's columns do not hold; equal facts are equal text."""
+    body = {
+        "subject_name": fact.subject_name,
+        "object_name": fact.object_name,
+        "valid_from": _written(fact.valid_from),
+        "valid_to": _written(fact.valid_to),
+        _SAID_AT: fact.said_at.isoformat(),
+        "confidence": fact.confidence,
+        "conflicts": fact.conflicts,
+        "claims": sorted(claims),
+    }
+    return compact_json(body)
+
+
+def fact_of(
+    id: str,
+    subject: str,
+    relation: str,
+    object: str,
+    conflicts: bool,
+    body: Mapping[str, Any],
+    claims: Mapping[int, FactDraft],
+) -> Fact:
+    """Read a fact back."""
+    return Fact(
+        id=id,
+        subject=subject,
+        subject_name=body["subject_name"],
+        relation=relation,
+        object=object,
+        object_name=body["object_name"],
+        valid_from=_read(body["valid_from"]),
+        valid_to=_read(body["valid_to"]),
+        said_at=datetime.fromisoformat(body[_SAID_AT]),
+        confidence=body["confidence"],
+        sources=tuple(claims[number] for number in body["claims"] if number in claims),
+        conflicts=conflicts,
+    )
+
+
+def renumbered(line: str, by: int) -> str:
+    """Give a fact's line for claims whose numbers have moved, all by as much."""
+    body: dict[str, Any] = json.loads(line)
+    body["claims"] = [number + by for number in body["claims"]]
+    return compact_json(body)
+
+
+def with_claims_named(line: str, names: Mapping[int, int]) -> str:
+    """Give a fact's line with what its claims say in the place of their numbers, which differ from store to store."""
+    body: dict[str, Any] = json.loads(line)
+    body["claims"] = sorted(names.get(number, 0) for number in body["claims"])
+    return compact_json(body)
+
+
+def single_of(relation: str) -> bool:
+    """Tell whether a relation has one object at a time."""
+    known = RELATIONS.get(relation)
+    return known is not None and known.single and known.lasts
+
+
+def _written(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()
+
+
+def _read(written: str | None) -> datetime | None:
+    return None if written is None else datetime.fromisoformat(written)

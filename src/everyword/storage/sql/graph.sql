@@ -33,22 +33,22 @@ UPDATE names SET home = $1, changed = $2 WHERE space = $3 AND id = $4;
 
 -- Mentions
 -- name: put_mention
-INSERT INTO mentions (space, name, seq, start, stop, type, votes, body)
-SELECT $1, number, $3, $4, $5, $6, $7, $8 FROM names WHERE space = $1 AND id = $2 ON CONFLICT DO NOTHING;
+INSERT INTO mentions (space, name, seq, start, stop, type, votes)
+SELECT $1, number, $3, $4, $5, $6, $7 FROM names WHERE space = $1 AND id = $2 ON CONFLICT DO NOTHING;
 
 -- name: mentions_of_events
-SELECT names.id, mentions.seq, start, stop, type, votes, mentions.body FROM mentions
+SELECT names.id, mentions.seq, start, stop, type, votes FROM mentions
 {sqlite: INDEXED BY mentions_seq CROSS}
   JOIN names ON {postgres: names.space = mentions.space AND} names.number = mentions.name
 WHERE mentions.space = $1 AND mentions.seq = ANY($2::bigint[]) ORDER BY mentions.seq, start, names.id;
 
 -- name: mentions_of_homes
-SELECT names.id, mentions.seq, start, stop, type, votes, mentions.body FROM names
+SELECT names.id, mentions.seq, start, stop, type, votes FROM names
 {sqlite: INDEXED BY names_home CROSS} JOIN mentions ON mentions.space = names.space AND mentions.name = names.number
 WHERE names.space = $1 AND names.home = ANY($2::text[]) AND start != -2 ORDER BY mentions.seq, start, names.id;
 
 -- name: mentions_of_name
-SELECT names.id, mentions.seq, start, stop, type, votes, mentions.body FROM names
+SELECT names.id, mentions.seq, start, stop, type, votes FROM names
 {sqlite: INDEXED BY names_id CROSS} JOIN mentions ON mentions.space = names.space AND mentions.name = names.number
 WHERE names.space = $1 AND names.id = $2 ORDER BY mentions.seq, start;
 

@@ -1,4 +1,4 @@
-"""Read the queries of a dialect: the shared templates beside this module, and the dialect's own file.
+"""Read the queries and migrations of a dialect: the shared templates beside this module, and the dialect's own file.
 
 Templates are written as PostgreSQL has them, with `:name` for values that have names. For SQLite
 
@@ -14,8 +14,12 @@ that stands in the `queries.sql` of each dialect.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
 from typing import Literal
+
+from everyword.errors import NewerSchema, StoreError
 
 Dialect = Literal["sqlite", "postgres"]
 
@@ -29,6 +33,7 @@ _SQLITE_FUNCTIONS = {"greatest": "max", "least": "min", "octet_length": "length"
 _FUNCTION = re.compile(rf"\b({'|'.join(_SQLITE_FUNCTIONS)})\(")
 
 
+@cache
 def queries_of(dialect: Dialect) -> dict[str, str]:
     """Read every query of a dialect, by name."""
     render = _for_sqlite if dialect == "sqlite" else _for_postgres
@@ -36,6 +41,7 @@ def queries_of(dialect: Dialect) -> dict[str, str]:
     return shared | named_queries(f"everyword.storage.{dialect}")
 
 
+@cache
 def named_queries(package: str) -> dict[str, str]:
     """Read every query of a package's `.sql` files."""
     entries = [entry for entry in files(package).iterdir() if entry.name.endswith(".sql")]
@@ -45,6 +51,39 @@ def named_queries(package: str) -> dict[str, str]:
         for name, body in zip(parts[1::2], parts[2::2], strict=True):
             found[name] = _COMMENT.sub("", body).strip().removesuffix(";")
     return found
+
+
+@cache
+def migrations(dialect: Dialect) -> tuple[tuple[int, str], ...]:
+    """Read the numbered steps that make the schema, in order. A released step never changes."""
+    folder = files("everyword.storage").joinpath("migrations")
+    numbered = re.compile(rf"(\d{{4}})_\w+\.{dialect}\.sql")
+    found = [(match, entry) for entry in folder.iterdir() if (match := numbered.fullmatch(entry.name))]
+    return tuple(sorted((int(match[1]), entry.read_text(encoding="utf-8")) for match, entry in found))
+
+
+def newest_schema(dialect: Dialect) -> int:
+    """Tell the schema that this version writes."""
+    return migrations(dialect)[-1][0]
+
+
+def check_schema(have: int, dialect: Dialect, *, read_only: bool = False, what: str = "This memory") -> None:
+    """Refuse a schema that this version does not know, or that it would have to change first."""
+    newest = newest_schema(dialect)
+    if have > newest:
+        raise NewerSchema(f"{what} has schema {have}; this Everyword knows {newest}.", fix=NewerSchema.__doc__)
+    if have < newest and read_only:
+        raise StoreError(
+            f"{what} has the older schema {have} and was opened read-only.",
+            fix="Open it once for writing, so that it is brought up to date.",
+        )
+
+
+def filled(template: str, parts: Mapping[str, str]) -> str:
+    """Complete a template of a query: what has no place for values, such as the name of a table."""
+    for name, part in parts.items():
+        template = template.replace(f"{{{name}}}", part)
+    return template
 
 
 def _for_postgres(template: str) -> str:

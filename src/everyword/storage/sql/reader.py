@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
 from itertools import accumulate
 from typing import TypeVar
 
@@ -15,6 +16,7 @@ from everyword.storage.forgotten import SALT, Identity, hashed_path, tag_of, tag
 from everyword.storage.nearest import seq_of, unit_bounds, unit_of
 from everyword.storage.postings import Bm25, Postings, Ranking, Seqs, unpack
 from everyword.storage.rows import (
+    Access,
     Cursor,
     Extent,
     FileRead,
@@ -26,20 +28,23 @@ from everyword.storage.rows import (
     StatedBy,
     Tally,
 )
-from everyword.storage.sql.attention import AttentionRows
 from everyword.storage.sql.concepts import FoldingRows, WrittenRows
 from everyword.storage.sql.graph import GraphRows
 from everyword.storage.sql.row_mapping import conditions, event_of, names, receipt_from_json
 from everyword.storage.sql.service import FileRows
 from everyword.storage.sql.snapshot import SpaceRows, array, words
+from everyword.storage.sql.statements import StatementRows
 from everyword.types.events import Event, Filter, Receipt, Session, Span
-from everyword.types.times import from_micros
+from everyword.types.times import from_micros, to_micros
 
 T = TypeVar("T")
 
 
+_NOW = 1 << 62  # microseconds: later than all that is known
+
+
 class ActivityRows(SpaceRows):
-    """Counts of events over time."""
+    """Reads what is newest, and counts events and recalls."""
 
     def extent(self, which: Filter) -> Extent:
         """Count the events that a filter lets through, and tell from when to when they are."""
@@ -61,6 +66,30 @@ class ActivityRows(SpaceRows):
     def wings(self, *, limit: int) -> list[str]:
         """List the wings, sorted."""
         return self._names("wings", limit)
+
+    def newest_events(self, wing: str | None, *, as_of: datetime | None = None, limit: int) -> list[int]:
+        """List the events that happened last, the newest first; as_of: of those that were known then."""
+        then = _NOW if as_of is None else to_micros(as_of)[0]
+        values = {"space": self.id, "wing": wing, "as_of": then, "limit": limit}
+        return [row[0] for row in self.sql.rows("events_newest", values)]
+
+    def wing_counts(self, *, as_of: datetime | None = None) -> dict[str | None, int]:
+        """Count the events of each wing; None: those of no wing. as_of: of those that were known then."""
+        if as_of is not None:
+            return {row[0]: row[1] for row in self.sql.rows("wing_counts_then", (self.id, to_micros(as_of)[0]))}
+        counts: dict[str | None, int] = {row[0]: row[1] for row in self.sql.rows("wing_counts", (self.id,))}
+        rest = (self.row.events if self.row else 0) - sum(counts.values())
+        return {**counts, None: rest} if rest else counts
+
+    def accesses(self, seqs: Sequence[int]) -> dict[int, Access]:
+        """Tell how often some events were recalled; those that never were are left out."""
+        if not len(seqs):
+            return {}
+        return {row[0]: Access(row[1], row[2]) for row in self.sql.rows("accesses_of", (self.id, array(seqs)))}
+
+    def most_recalled(self, *, limit: int) -> list[int]:
+        """List the events that were recalled most often."""
+        return [row[0] for row in self.sql.rows("most_recalled", (self.id, limit))]
 
     def _names(self, query: str, limit: int) -> list[str]:
         rows = self.sql.rows(query, {"space": self.id, "limit": limit})
@@ -151,7 +180,7 @@ _BEFORE_ALL = Cursor(-(1 << 62), 0)
 _AFTER_ALL = Cursor(1 << 62, 0)
 
 
-class Reader(ActivityRows, AttentionRows, GraphRows, FoldingRows, ImportRows, WrittenRows):
+class Reader(ActivityRows, StatementRows, GraphRows, FoldingRows, ImportRows, WrittenRows):
     """Reads one space within one transaction."""
 
     def __init__(self, file: FileReader, space: str) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 from everyword.storage.rows import Draft
 from everyword.storage.sql.snapshot import Row
-from everyword.types.events import Event, Filter, Json, Receipt
-from everyword.types.ids import event_id
+from everyword.storage.sql.tables import read_text
+from everyword.types.events import Event, Filter, Json, Receipt, event_id
 from everyword.types.records import BY
 from everyword.types.times import as_datetime, from_micros, to_micros
 from everyword.types.trust import source_of, source_of_role
@@ -52,7 +52,7 @@ def event_of(space: str, row: Row) -> Event:
         at=from_micros(at, at_offset),
         recorded_at=from_micros(recorded_at),
         meta=held,
-        text=text if isinstance(text, str) else bytes(text).decode("utf-8", "surrogatepass"),
+        text=read_text(text),
         record=record,
     )
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Literal
 
 from everyword.storage.nearest import unit_bounds, unit_of
 from everyword.storage.rows import ANALYSIS, EMBED, NOT_OWED, SCRUB_OWED, Job, Model, StoredKey, StoredWebhook
 from everyword.storage.sql.snapshot import Row, Snapshot, array
 from everyword.text.terms import ANALYSIS_VERSION
-from everyword.types.api_keys import ApiKey, Permission
-from everyword.types.feed import Webhook
-from everyword.types.times import from_micros, to_micros
+from everyword.types.service import ApiKey, Permission, Webhook
+from everyword.types.times import from_micros, optional_micros, optional_moment
 
 
 class FileRows:
@@ -29,7 +27,7 @@ class FileRows:
     def models(self) -> list[Model]:
         """List the models whose vectors are here."""
         rows = self.sql.rows("models") if self.sql.models is None else self.sql.models
-        return [_model(row) for row in rows]
+        return [Model(*row) for row in rows]
 
     def total_events(self) -> int:
         """Count the events of all spaces."""
@@ -72,7 +70,7 @@ class FileRows:
 
     def jobs(self, *, kind: str | None = None, due_before: int | None = None, limit: int) -> list[Job]:
         """List work that waits, oldest first."""
-        return [_job(row) for row in self.sql.rows("jobs", (kind, due_before, limit))]
+        return [Job(*row) for row in self.sql.rows("jobs", (kind, due_before, limit))]
 
     def next_job_due(self) -> int | None:
         """Tell when the first job is due, in microseconds; None where none waits."""
@@ -85,7 +83,7 @@ class FileChanges(FileRows):
     def put_key(self, key: ApiKey, hash: bytes) -> None:
         """Add a key."""
         spaces = json.dumps(key.spaces, ensure_ascii=False)
-        times = (_micros(key.created_at), _micros(key.expires_at))
+        times = (optional_micros(key.created_at), optional_micros(key.expires_at))
         self.sql.run("insert_key", (key.id, hash, key.name, key.permission.value, spaces, *times))
 
     def revoke_key(self, id: str, *, at: int) -> bool:
@@ -94,7 +92,7 @@ class FileChanges(FileRows):
 
     def put_webhook(self, webhook: Webhook, secret: str) -> None:
         """Add a webhook."""
-        kinds, created = json.dumps(webhook.kinds), _micros(webhook.created_at)
+        kinds, created = json.dumps(webhook.kinds), optional_micros(webhook.created_at)
         values = (webhook.id, webhook.space, webhook.url, secret, kinds, created, webhook.position)
         self.sql.run("insert_webhook", values)
 
@@ -116,7 +114,7 @@ class FileChanges(FileRows):
         """Register a model."""
         if state == "building":  # one at a time: what an interrupted rebuild had begun is dropped
             self.sql.run("retire_building", ())
-        return _model(self.sql.rows("add_model", (name, version, dims, token_dims, state))[0])
+        return Model(*self.sql.rows("add_model", (name, version, dims, token_dims, state))[0])
 
     def activate(self, model: Model) -> None:
         """Search with this model from now on; the one before it is retired, its missing events become jobs."""
@@ -147,7 +145,7 @@ class FileChanges(FileRows):
 
     def take_jobs(self, kind: str, *, now: int, until: int, limit: int) -> list[Job]:
         """Take work that is due, so that nobody else does before `until`."""
-        return [_job(row) for row in self.sql.rows("take_jobs", (until, kind, now, limit))]
+        return [Job(*row) for row in self.sql.rows("take_jobs", (until, kind, now, limit))]
 
     def finish_jobs(self, jobs: Sequence[Job]) -> list[Job]:
         """Remove jobs that are done; give those that were still there."""
@@ -160,16 +158,6 @@ def storable_error(error: str) -> str:
     return error.encode("utf-8", "replace").decode()
 
 
-def _model(row: Row) -> Model:
-    number, name, version, dims, token_dims, state = row
-    return Model(id=number, name=name, version=version, dims=dims, token_dims=token_dims, state=state)
-
-
-def _job(row: Row) -> Job:
-    number, space, kind, seq, attempts, error = row
-    return Job(id=number, space=space, kind=kind, seq=seq, attempts=attempts, error=error)
-
-
 def _key(row: Row) -> StoredKey:
     id, hash, name, permission, spaces, created_at, expires_at, revoked_at = row
     key = ApiKey(
@@ -178,8 +166,8 @@ def _key(row: Row) -> StoredKey:
         permission=Permission(permission),
         spaces=tuple(json.loads(spaces)),
         created_at=from_micros(created_at),
-        expires_at=_moment(expires_at),
-        revoked_at=_moment(revoked_at),
+        expires_at=optional_moment(expires_at),
+        revoked_at=optional_moment(revoked_at),
     )
     return StoredKey(key, bytes(hash))
 
@@ -195,15 +183,7 @@ def _webhook(row: Row) -> StoredWebhook:
         position=position,
         delivered=delivered,
         attempts=attempts,
-        due_at=_moment(due_at or None),
+        due_at=optional_moment(due_at or None),
         error=error,
     )
     return StoredWebhook(webhook, secret)
-
-
-def _micros(moment: datetime | None) -> int | None:
-    return None if moment is None else to_micros(moment)[0]
-
-
-def _moment(micros: int | None) -> datetime | None:
-    return None if micros is None else from_micros(micros)

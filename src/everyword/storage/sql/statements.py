@@ -1,4 +1,4 @@
-"""Read and write statements: versions, the journal, edges, tags, LLM readings."""
+"""Read and write statements: versions, the journal, tags, LLM readings."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from datetime import datetime
 from typing import Any
 
 from everyword.storage.rows import PLAN, READ, SUMMARISE, StatementFilter, StatementText
-from everyword.storage.sql.snapshot import Row, SpaceRows, array, words
-from everyword.types.events import Change, Edge, Span
-from everyword.types.ids import event_id
+from everyword.storage.sql.snapshot import Row, SpaceRows, array, compact_json, words
+from everyword.storage.sql.tables import read_text
+from everyword.types.events import Change, Span, event_id
 from everyword.types.statements import Category, SaidDate, Slot, Stance, Statement, StatementKind, Status
-from everyword.types.times import from_micros, to_micros
+from everyword.types.times import from_micros, optional_micros, optional_moment, to_micros
 
 # All that is derived of a space. Readings stay: nobody offline can make them again.
 _DERIVED = (
     "drop_all_keys",
     "drop_all_statements",
     "drop_all_changes",
-    "drop_all_edges",
     "drop_all_tags",
     "drop_loose_readings",
     "drop_loose_model_readings",
@@ -86,6 +85,11 @@ class StatementRows(SpaceRows):
         values = {"space": self.id, "kind": kind, "wing": wing, "limit": limit}
         return [statement_of(row) for row in self.sql.rows("statements_latest", values)]
 
+    def newest_statements(self, kinds: Sequence[StatementKind], *, limit: int) -> list[tuple[int, Statement]]:
+        """Read statements of some kinds, whether they still count or not, the newest first, each with its event."""
+        rows = [row for kind in kinds for row in self.sql.rows("statements_newest", (self.id, kind, limit))]
+        return [(row[2], statement_of(row)) for row in sorted(rows, key=lambda row: -row[0])[:limit]]
+
     def confirmations(self, *, limit: int) -> dict[str, int]:
         """Count how often what is known was said again, for the most frequent, by statement."""
         return {row[0]: row[1] for row in self.sql.rows("confirmations", (self.id, limit))}
@@ -114,15 +118,6 @@ class StatementRows(SpaceRows):
         """Count the journal's entries by action."""
         return {row[0]: row[1] for row in self.sql.rows("change_counts", (self.id,))}
 
-    def edges(self, ids: Sequence[str]) -> list[Edge]:
-        """Read the edges that touch some statements."""
-        if not ids:
-            return []
-        return [
-            Edge(source=source, target=target, kind=kind, weight=weight, at=_moment(at), reason=reason)
-            for source, target, kind, weight, at, reason in self.sql.rows("edges_of", (self.id, words(ids)))
-        ]
-
     def statement_counts(self) -> dict[str, int]:
         """Count what is current, by kind."""
         return {row[0]: row[1] for row in self.sql.rows("statement_counts", (self.id,))}
@@ -143,25 +138,20 @@ class StatementRows(SpaceRows):
         """List the turns before one in its session that had arrived before it, the nearest first."""
         return [row[0] for row in self.sql.rows("said_earlier", (self.id, seq, limit))]
 
-    def said_later(self, seqs: Sequence[int], *, limit: int, silent: bool = False) -> list[int]:
-        """List the events that state something and have one of these in their said_earlier() of so many turns.
-
-        silent: those that state nothing, too.
-        """
-        firsts: dict[str, tuple[int, int]] = {}
+    def said_after(self, seqs: Sequence[int]) -> list[int]:
+        """List the events whose nearest turn in said_earlier() is one of these."""
+        these, firsts = set(seqs), dict[str, tuple[int, int]]()
         for seq, session, _, _, at, *_ in self.sql.rows("outlines_by_seq", (array(seqs), self.id)):
             if session is not None:
                 firsts[session] = min(firsts.get(session, (at, seq)), (at, seq))
-        later: list[int] = []
+        after: list[int] = []
         for session, first in firsts.items():
-            rows = self.sql.rows("said_from", (self.id, session, *first))
-            said, among = [row[0] for row in rows], set(seqs)
-            later += [
-                seq
-                for place, (seq, states) in enumerate(rows)
-                if (states or silent) and _looks_back_at(said, place, among, limit)
-            ]
-        return sorted(later)
+            said = [row[0] for row in self.sql.rows("said_from", (self.id, session, *first))]
+            for place, seq in enumerate(said):
+                before = (said[earlier] for earlier in range(place - 1, -1, -1) if said[earlier] < seq)
+                if next(before, None) in these:
+                    after.append(seq)
+        return sorted(after)
 
     def readings(self, seqs: Sequence[int]) -> dict[int, str]:
         """Read what an LLM found in events, as it was put."""
@@ -199,7 +189,7 @@ class StatementChanges(StatementRows):
     def close_statement(self, id: str, *, status: Status, valid_to: datetime | None, at: int) -> None:
         """End a statement; `at` is when the memory learned it."""
         into = self.into
-        self.sql.run("close_statement", (status, _micros(valid_to), at, into, id))
+        self.sql.run("close_statement", (status, optional_micros(valid_to), at, into, id))
         self.sql.run("delete_statement_keys", (into, id))
 
     def reopen_statement(self, id: str, keys: Sequence[int]) -> None:
@@ -214,17 +204,9 @@ class StatementChanges(StatementRows):
         self.sql.run_many(
             "insert_change",
             (
-                (into, seq, _micros(one.at), one.action, one.statement_id, one.target_id, one.reason)
+                (into, seq, optional_micros(one.at), one.action, one.statement_id, one.target_id, one.reason)
                 for seq, one in changes
             ),
-        )
-
-    def put_edges(self, edges: Iterable[Edge]) -> None:
-        """Add edges; one that is there already stays."""
-        into = self.into
-        self.sql.run_many(
-            "insert_edge",
-            ((into, one.source, one.target, one.kind, one.weight, _micros(one.at), one.reason) for one in edges),
         )
 
     def put_tags(self, tags: Mapping[int, Sequence[str]]) -> None:
@@ -245,10 +227,6 @@ class StatementChanges(StatementRows):
             return
         for name in ("drop_changes_about", "drop_statements_about"):
             self.sql.run(name, (into, words(abouts)))
-
-    def drop_loose_edges(self) -> None:
-        """Remove edges to what is no more."""
-        self.sql.run("drop_loose_edges", (self.into,))
 
     def put_reading(self, seq: int, *, extractor: str, body: str, sources: Sequence[int]) -> None:
         """Keep what an LLM found in an event; `sources` are other events whose words it uses."""
@@ -280,10 +258,6 @@ class StatementChanges(StatementRows):
         """Remove from the journal what was refused of events."""
         self.sql.run("delete_refusals_of", (self.into, array(seqs)))
 
-    def drop_links(self, ids: Sequence[str]) -> None:
-        """Remove the edges by which statements are linked to earlier ones."""
-        self.sql.run("delete_edges_of_later", (self.into, words(ids)))
-
     def owe_readings(self, seqs: Sequence[int]) -> None:
         """Leave a job for each event that an LLM is to read; one that is there already stays."""
         into = self.into
@@ -299,7 +273,7 @@ def _values(space: int, seq: int, statement: Statement) -> tuple[Any, ...]:
         "speaker": statement.speaker,
         "about": statement.about,
         "confidence": statement.confidence,
-        "date": date and [_micros(date.start), _micros(date.end), date.words, date.certain],
+        "date": date and [optional_micros(date.start), optional_micros(date.end), date.words, date.certain],
         "entities": statement.entities,
         "negated": statement.negated,
         "tags": statement.tags,
@@ -316,11 +290,11 @@ def _values(space: int, seq: int, statement: Statement) -> tuple[Any, ...]:
         (statement.about or "").casefold(),
         statement.status,
         statement.replaces,
-        _micros(statement.recorded_at),
-        None if statement.status is Status.CURRENT else _micros(statement.recorded_at),
-        _micros(statement.valid_from),
-        _micros(statement.valid_to),
-        json.dumps(body, ensure_ascii=True, separators=(",", ":")),
+        optional_micros(statement.recorded_at),
+        None if statement.status is Status.CURRENT else optional_micros(statement.recorded_at),
+        optional_micros(statement.valid_from),
+        optional_micros(statement.valid_to),
+        compact_json(body),
     )
 
 
@@ -330,7 +304,7 @@ def statement_of(row: Row) -> Statement:
     Days are days of the speaker's clock, so times come back in the zone of the event.
     """
     _, id, _, kind, status, replaces, recorded_at, _, valid_from, valid_to, body, raw_id, said, zone = row
-    text = said if isinstance(said, str) else bytes(said).decode("utf-8", "surrogatepass")
+    text = read_text(said)
     held: dict[str, Any] = json.loads(body)
     span = Span(*held["span"])
     date = held["date"]
@@ -346,8 +320,8 @@ def statement_of(row: Row) -> Statement:
         about=held["about"],
         confidence=held["confidence"],
         date=SaidDate(from_micros(date[0], zone), from_micros(date[1], zone), date[2], date[3]) if date else None,
-        valid_from=_moment(valid_from, zone),
-        valid_to=_moment(valid_to, zone),
+        valid_from=optional_moment(valid_from, zone),
+        valid_to=optional_moment(valid_to, zone),
         entities=tuple(held["entities"]),
         negated=held["negated"],
         tags=tuple(held["tags"]),
@@ -361,30 +335,9 @@ def statement_of(row: Row) -> Statement:
     )
 
 
-def _looks_back_at(said: Sequence[int], place: int, among: set[int], limit: int) -> bool:
-    """Tell whether one of some is in what said_earlier gives for a place; in one pass, since a session may be long."""
-    seen = 0
-    for earlier in range(place - 1, -1, -1):
-        if said[earlier] < said[place]:
-            if said[earlier] in among:
-                return True
-            seen += 1
-            if seen == limit:
-                return False
-    return False
-
-
 def _as_known(statement: Statement, row: Row, as_of: int | None) -> Statement:
     """Show a statement as it was known at a time: what was closed later was current then."""
     closed_at = row[7]
     if as_of is None or closed_at is None or closed_at <= as_of:
         return statement
     return replace(statement, status=Status.CURRENT, valid_to=None)
-
-
-def _micros(moment: datetime | None) -> int | None:
-    return None if moment is None else to_micros(moment)[0]
-
-
-def _moment(micros: int | None, zone: int = 0) -> datetime | None:
-    return None if micros is None else from_micros(micros, zone)

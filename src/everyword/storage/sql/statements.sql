@@ -85,11 +85,6 @@ SELECT about FROM statements WHERE space = $1 AND seq = ANY($2::bigint[])
 UNION SELECT statements.about FROM journal JOIN statements ON statements.space = $1 AND statements.id = journal.target
 WHERE journal.space = $1 AND journal.seq = ANY($2::bigint[]);
 
--- name: drop_loose_edges
-DELETE FROM statement_edges WHERE space = $1 AND (
-  source NOT IN (SELECT id FROM statements WHERE space = $1) OR target NOT IN (SELECT id FROM statements WHERE space = $1)
-);
-
 -- name: drop_all_statements
 {postgres: WITH gone AS (DELETE FROM statement_keys WHERE space = $1)} DELETE FROM statements WHERE space = $1;
 
@@ -99,9 +94,6 @@ DELETE FROM statement_keys WHERE space = $1;
 
 -- name: drop_all_changes
 DELETE FROM journal WHERE space = $1;
-
--- name: drop_all_edges
-DELETE FROM statement_edges WHERE space = $1;
 
 -- name: drop_all_tags
 DELETE FROM event_tags WHERE space = $1;
@@ -119,14 +111,6 @@ WHERE journal.space = $1 AND (statement = ANY($2::text[]) OR target = ANY($2::te
 
 -- name: change_counts
 SELECT action, count(*) FROM journal WHERE space = $1 GROUP BY action ORDER BY action;
-
--- name: insert_edge
-INSERT INTO statement_edges (space, source, target, kind, weight, at, reason) VALUES ($1, $2, $3, $4, $5, $6, $7)
-ON CONFLICT DO NOTHING;
-
--- name: edges_of
-SELECT source, target, kind, weight, at, reason FROM statement_edges
-WHERE space = $1 AND (source = ANY($2::text[]) OR target = ANY($2::text[])) ORDER BY source, target, kind;
 
 -- name: insert_tag
 INSERT INTO event_tags (space, tag, seq) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING;
@@ -147,14 +131,6 @@ SELECT count(*) FROM statements WHERE space = $1 AND seq NOT IN (SELECT seq FROM
 -- name: loose_versions
 SELECT count(*) FROM statements WHERE space = $1 AND replaces IS NOT NULL
   AND replaces NOT IN (SELECT id FROM statements WHERE space = $1);
-
--- name: count_edges
-SELECT count(*) FROM statement_edges WHERE space = $1;
-
--- name: loose_edges
-SELECT count(*) FROM statement_edges WHERE space = $1 AND (
-  source NOT IN (SELECT id FROM statements WHERE space = $1) OR target NOT IN (SELECT id FROM statements WHERE space = $1)
-);
 
 -- name: count_changes
 SELECT count(*) FROM journal WHERE space = $1;
@@ -246,18 +222,11 @@ SELECT seq FROM events WHERE space = $1 AND record IS NULL AND lower(coalesce(ro
     AND jobs.seq = events.seq {sqlite: AND jobs.space = $1})
 ORDER BY seq DESC LIMIT $4;
 
--- A session from one of its turns on, and which of the turns state something.
+-- A session from one of its turns on.
 -- name: said_from
-SELECT seq, EXISTS (SELECT 1 FROM statements WHERE statements.space = events.space AND statements.seq = events.seq)
-FROM events WHERE space = $1 AND {postgres: session_hash = hashtextextended($2, 0) AND} session = $2
+SELECT seq FROM events WHERE space = $1 AND {postgres: session_hash = hashtextextended($2, 0) AND} session = $2
   AND (at, seq) >= ($3, $4)
 ORDER BY at, seq;
-
--- An edge belongs to the later of its two: a reference starts there, any other ends there.
--- name: delete_edges_of_later
-DELETE FROM statement_edges WHERE space = $1 AND (
-  (kind = 'reference' AND source = ANY($2::text[])) OR (kind != 'reference' AND target = ANY($2::text[]))
-);
 
 -- What was refused touches no statement.
 -- name: delete_refusals_of

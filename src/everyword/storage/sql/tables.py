@@ -20,7 +20,7 @@ WORD_TABLES = frozenset(("word_tail", "postings"))
 VECTOR_TABLES = frozenset(("vectors", "pooled_tail", "pooled_blocks"))
 DERIVED_TABLES = frozenset(
     (
-        *("statements", "statement_keys", "statement_edges", "journal", "event_tags", "views"),
+        *("statements", "statement_keys", "journal", "event_tags", "views"),
         *("model_readings", "names", "mentions", "claims", "facts", "fact_claims", "graphs"),
         *("fold_nodes", "fold_edges", "fold_journal", "fold_apart", "fold_work", "fold_loose", "fold_marks"),
     )
@@ -192,7 +192,7 @@ class Tables(ABC):
         if "space" in row and _is_of_space(table.name, "space"):
             row["space"] = self.names()[row["space"]]
         if isinstance(text := row.get("text"), bytes):
-            row["text"] = as_text(text)
+            row["text"] = read_text(text)
         return row
 
     def _settled(self, table: Table, column: str, value: Any) -> Any:
@@ -262,6 +262,6 @@ def row_hash(row: Mapping[str, Any], columns: Sequence[str]) -> int:
     return int.from_bytes(digest.digest(), "big")
 
 
-def as_text(value: str | bytes) -> str:
+def read_text(value: str | bytes) -> str:
     """Give a text as Python has it, where a store had to keep it as bytes."""
     return value if isinstance(value, str) else bytes(value).decode("utf-8", "surrogatepass")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
@@ -10,14 +11,14 @@ from numpy.typing import NDArray
 
 from everyword.storage.nearest import seqs_of, unit_of
 from everyword.storage.postings import SEAL_AT, Seqs, Tail, Terms, chunks_of, flatten, without
-from everyword.storage.rows import EMBED, Draft, Known, Model, Rebuild, UnitVector
-from everyword.storage.sql.attention import AttentionChanges
+from everyword.storage.rows import EMBED, Access, Draft, Known, Model, Rebuild, UnitVector
 from everyword.storage.sql.concepts import FoldingChanges, WrittenChanges
 from everyword.storage.sql.graph import GraphChanges
 from everyword.storage.sql.reader import FileReader, ImportChanges, Reader
 from everyword.storage.sql.row_mapping import event_values, receipt_to_json
 from everyword.storage.sql.service import FileChanges, storable_error
 from everyword.storage.sql.snapshot import Space, array
+from everyword.storage.sql.statements import StatementChanges
 from everyword.text.terms import searchable_terms
 from everyword.types.events import Event, Receipt
 from everyword.types.times import from_micros, to_micros
@@ -28,7 +29,6 @@ _TERMS_AT_ONCE = 500  # whose chunks are read together when events are taken out
 
 # What goes with an event: what was derived from it, what an LLM read in it, and what rests on its words.
 _DERIVED_OF = (
-    "delete_edges_of",
     "delete_changes_of",
     "delete_statements_of",
     "delete_tags_of",
@@ -42,7 +42,7 @@ _DERIVED_OF = (
 )
 
 
-class Writer(Reader, AttentionChanges, GraphChanges, FoldingChanges, ImportChanges, WrittenChanges):
+class Writer(Reader, StatementChanges, GraphChanges, FoldingChanges, ImportChanges, WrittenChanges):
     """Writes to one space within one transaction."""
 
     def __init__(self, file: FileWriter, space: str) -> None:
@@ -54,6 +54,12 @@ class Writer(Reader, AttentionChanges, GraphChanges, FoldingChanges, ImportChang
     def file(self) -> FileWriter:
         """Give the writer of what belongs to no space, in the same transaction."""
         return self._file_to_write
+
+    def put_accesses(self, found: Mapping[int, Access]) -> None:
+        """Add to the counts of events that are still there."""
+        if found:
+            several = json.dumps([(seq, one.times, one.last_at) for seq, one in found.items()])
+            self.sql.run("count_access", (self.into, several))
 
     def append(self, drafts: Sequence[Draft], model: Model | None, *, now: int, queue: bool) -> list[Event]:
         """Add events with their index entries; `queue` leaves a job for each that has no vectors of `model` yet."""

@@ -8,19 +8,18 @@ from pathlib import Path
 
 import apsw
 
-from everyword.errors import ForeignFile, InvalidInput, NewerSchema
+from everyword.errors import ForeignFile, InvalidInput
 from everyword.settings import Settings
 from everyword.storage.rows import COPYING
-from everyword.storage.sql.caches import Caches
+from everyword.storage.sql.queries import check_schema
 from everyword.storage.sql.row_mapping import event_of
-from everyword.storage.sql.snapshot import Row
+from everyword.storage.sql.snapshot import Caches, Row
 from everyword.storage.sqlite import schema
 from everyword.storage.sqlite.connect import in_our_words, inspect, rests
 from everyword.storage.sqlite.fork_safety import check_openable, in_use, track
-from everyword.storage.sqlite.queries import query
+from everyword.storage.sqlite.schema import query
 from everyword.storage.sqlite.snapshot import SqliteSnapshot
-from everyword.types.events import Event
-from everyword.types.ids import content_of, event_id, identity_of
+from everyword.types.events import Event, content_of, event_id, identity_of
 
 _AT_ONCE = 200  # events read together
 
@@ -84,8 +83,7 @@ def _check(path: Path, connection: apsw.Connection) -> None:
             f"{path} has a log beside it, {path.name}-wal, which can't be read in that folder.",
             fix="Copy both to a folder that can be written, and import it there.",
         ) from error
-    if have > schema.newest():
-        raise NewerSchema(f"{path} has schema {have}; this Everyword knows {schema.newest()}.", fix=NewerSchema.__doc__)
+    check_schema(have, "sqlite", what=str(path))
     if connection.execute(query("tables_of_log")).get != 3:  # a view could be called so too, and never end
         raise ForeignFile(f"{path} lacks the tables of an Everyword memory.")
     if connection.execute(query("get_fact"), (COPYING,)).get:

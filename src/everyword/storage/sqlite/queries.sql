@@ -134,12 +134,6 @@ DELETE FROM journal WHERE space = ?1 AND (
   OR target IN (SELECT id FROM statements WHERE space = ?1 AND about IN carray(?2))
 );
 
--- name: delete_edges_of
-DELETE FROM statement_edges WHERE space = ?1 AND (
-  source IN (SELECT id FROM statements WHERE space = ?1 AND seq IN carray(?2))
-  OR target IN (SELECT id FROM statements WHERE space = ?1 AND seq IN carray(?2))
-);
-
 -- name: delete_changes_of
 DELETE FROM journal WHERE space = ?1 AND (
   seq IN carray(?2)

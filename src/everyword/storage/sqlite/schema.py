@@ -1,32 +1,34 @@
-"""Apply numbered migrations to a file, each in one transaction. A released migration never changes."""
+"""The tables of a SQLite file: numbered migrations, each in one transaction, and digests of what the tables hold.
+
+A digest is the number of a table's rows and the sum of their hashes. SQLite reports every row that the writing
+connection inserts, changes or deletes (its preupdate hook), so that the sums are kept in step with any change of any
+table, and no code that writes has to know of them. They are written in the transaction of the changes. A change that
+comes another way (another program, a failing disk, a bug in SQLite) leaves a table that does not add up to its digest.
+
+This finds damage, not forgery: whoever can write the file can write the digests too.
+"""
 
 from __future__ import annotations
 
-import re
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cache
-from importlib.resources import files
+from hashlib import blake2b
+from marshal import dumps
+from typing import Any, NamedTuple
 
 import apsw
 
-from everyword.errors import NewerSchema
-from everyword.storage.sqlite.digests import renew
-from everyword.storage.sqlite.queries import query
+from everyword.storage.sql.queries import check_schema, filled, migrations, named_queries, newest_schema, queries_of
+
+
+def query(name: str) -> str:
+    """Give one query."""
+    return queries_of("sqlite")[name]
+
 
 APPLICATION_ID = 0x45565744  # "EVWD" in the header of the file: tells a memory from any other SQLite file
-_NUMBERED = re.compile(r"(\d{4})_\w+\.sqlite\.sql")
-
-
-@cache
-def migrations() -> tuple[tuple[int, str], ...]:
-    """Read the steps in order."""
-    folder = files("everyword.storage").joinpath("migrations")
-    found = [(match, entry) for entry in folder.iterdir() if (match := _NUMBERED.fullmatch(entry.name))]
-    return tuple(sorted((int(match[1]), entry.read_text(encoding="utf-8")) for match, entry in found))
-
-
-def newest() -> int:
-    """Tell the schema that this version writes."""
-    return migrations()[-1][0]
 
 
 def version(connection: apsw.Connection) -> int:
@@ -37,15 +39,14 @@ def version(connection: apsw.Connection) -> int:
 def migrate(connection: apsw.Connection) -> None:
     """Bring a file to the newest schema; the caller holds the turn to write."""
     have = version(connection)
-    if have > newest():
-        raise NewerSchema(f"This memory has schema {have}; this Everyword knows {newest()}.", fix=NewerSchema.__doc__)
-    for number, sql in migrations():
+    check_schema(have, "sqlite")
+    for number, sql in migrations("sqlite"):
         if number > have:
             with connection:
                 connection.execute(sql)
                 connection.pragma("application_id", APPLICATION_ID)
                 connection.pragma("user_version", number)
-                if number == newest():
+                if number == newest_schema("sqlite"):
                     renew(connection)  # a step that changes tables as a whole is reported by no hook
 
 
@@ -71,3 +72,101 @@ def _expected() -> dict[tuple[str, str], str]:
 
 def _parts(connection: apsw.Connection) -> dict[tuple[str, str], str]:
     return {(kind, name): sql for kind, name, sql in connection.execute(query("all_of_schema"))}
+
+
+_BITS = (1 << 62) - 1  # two such numbers can be added in SQLite's 64 bits with a sign
+_OWN = "digests"
+_COUNTERS = "sqlite_sequence"  # the last number given in each table; SQLite keeps it, and does not report its changes
+_MARSHAL = 2  # the last version that writes equal values as equal bytes, whoever else refers to them
+
+
+class Digest(NamedTuple):
+    """How many rows, and the sum of their hashes: the same whatever the order."""
+
+    rows: int
+    total: int
+
+
+class Digests:
+    """Follows what one connection changes, and adds it to the digests before each commit."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._changes: dict[str, list[int]] = {}  # by table: rows, total
+        connection.preupdate_hook(self._note, id="everyword.digests")
+
+    def begin(self) -> None:
+        """Forget the changes of a transaction that was rolled back."""
+        self._changes.clear()
+
+    def write(self) -> None:
+        """Write the changes of this transaction; called just before it commits."""
+        changes, self._changes = self._changes, {}
+        if changes:  # in one statement: this is part of every write
+            changed = [(name, rows, total & _BITS) for name, (rows, total) in changes.items()]
+            counters = digest_of(self._connection, _COUNTERS)
+            changed.append((_COUNTERS, counters.rows, counters.total))
+            self._connection.execute(query("change_digests"), (json.dumps(changed), _COUNTERS))
+        self._changes.clear()  # what the hook noted of the digests themselves
+
+    def _note(self, change: apsw.PreUpdate) -> None:
+        name = change.table_name
+        if name == _OWN or change.database_name != "main":
+            return
+        noted = self._changes.setdefault(name, [0, 0])
+        if change.op != "INSERT":
+            noted[0] -= 1
+            # A damaged text can't be read: the table does not add up anyway, and it must be possible to remove the row.
+            with suppress(UnicodeDecodeError):
+                noted[1] -= row_hash(change.old or ())
+        if change.op != "DELETE":
+            noted[0] += 1
+            noted[1] += row_hash(change.new or ())
+
+
+def row_hash(row: tuple[Any, ...]) -> int:
+    """Hash the values of a row, in the order of its columns."""
+    return int.from_bytes(blake2b(dumps(row, _MARSHAL), digest_size=8).digest(), "little")
+
+
+def digest_of(connection: apsw.Connection, table: str) -> Digest:
+    """Add up a table as it is."""
+    if table == _COUNTERS:  # read at every commit: hashed as a whole
+        counters = tuple(connection.execute(query("counters")).fetchall())
+        return Digest(len(counters), row_hash(counters) & _BITS if counters else 0)
+    rows = total = 0
+    for row in connection.execute(
+        filled(named_queries("everyword.storage.sqlite.copying")["all_rows"], {"table": table})
+    ):
+        rows += 1
+        total += row_hash(row)
+    return Digest(rows, total & _BITS)
+
+
+def renew(connection: apsw.Connection, tables: Iterable[str] | None = None) -> None:
+    """Take tables as they are now; all of them where none are named."""
+    for name in _tables(connection) if tables is None else tables:
+        connection.execute(query("set_digest"), (name, *digest_of(connection, name)))
+
+
+def differing(connection: apsw.Connection) -> Iterator[tuple[str, str]]:
+    """Find the tables that do not add up to their digests: each with what is wrong."""
+    kept = {name: Digest(rows, total) for name, rows, total in connection.execute(query("all_digests"))}
+    tables = _tables(connection)
+    for name in sorted(kept.keys() - set(tables)):
+        yield name, "it has a digest, and there is no such table"
+    for name in tables:
+        try:
+            now = digest_of(connection, name)
+        except UnicodeDecodeError as error:
+            yield name, f"a text can't be read ({error})"
+            continue
+        then = kept.get(name, Digest(0, 0))  # as of an empty table
+        if now.rows != then.rows:
+            yield name, f"it has {now.rows} rows where {then.rows} were written"
+        elif now.total != then.total:
+            yield name, f"its {now.rows} rows are not those that were written: at least one was changed"
+
+
+def _tables(connection: apsw.Connection) -> list[str]:
+    return [str(row[0]) for row in connection.execute(query("tables_with_digests"))]

@@ -1,4 +1,4 @@
-"""Run named queries on one SQLite connection."""
+"""Run named queries on one SQLite connection, and read and write its whole tables."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import apsw
 import numpy as np
 
 from everyword.errors import InvalidInput
-from everyword.storage.sql.caches import Caches
-from everyword.storage.sql.snapshot import Row, Snapshot
+from everyword.storage.sql.queries import filled, named_queries
+from everyword.storage.sql.snapshot import Caches, Row, Snapshot
+from everyword.storage.sql.tables import Column, Tables
 from everyword.storage.sqlite import schema
-from everyword.storage.sqlite.digests import differing
-from everyword.storage.sqlite.queries import query
+from everyword.storage.sqlite.schema import differing, query
 
 # An empty table can't be bound: no row has this number, and no id, name or kind is empty.
 _NO_ROW = np.array([-1], np.int64)
@@ -92,6 +92,9 @@ class SqliteSnapshot(Snapshot):
         """Count the pages of the file."""
         return {"pages": int(self._connection.pragma("page_count"))}
 
+    def tables(self) -> SqliteTables:
+        return SqliteTables(self)
+
     def _read(self, sql: str, values: Sequence[Any] | Mapping[str, Any]) -> apsw.Cursor:
         try:
             return self._connection.execute(sql, _bound(values))
@@ -136,3 +139,69 @@ def _of_characters() -> Generator[None]:
 
 def _table(value: Any) -> Any:
     return apsw.carray(value if len(value) else _NO_ROW if isinstance(value, np.ndarray) else _NO_WORD)
+
+
+# Rows that belong to a space by what they point to: the column, and the table that says whose it is.
+_OWNED = {"fact_claims": ("fact", "facts"), "entity_pins": ("edit", "entity_edits")}
+
+
+class SqliteTables(Tables):
+    """Reads and writes tables within one transaction of one connection."""
+
+    def __init__(self, within: SqliteSnapshot) -> None:
+        super().__init__()
+        self._within = within
+        self._last = 0
+
+    def listed(self) -> list[Column]:
+        found = [Column(*row) for row in self.read("listed", ())]
+        tables = {column.table for column in found}
+        return [*found, *(Column(table, "space", 0, True) for table in _OWNED if table in tables)]
+
+    def selected(self, table: str, column: str) -> str:
+        if column == "space" and table in _OWNED:
+            pointer, owner = _OWNED[table]
+            return _filled("space_of", {"owner": owner, "pointer": pointer})
+        return column
+
+    def of_space(self, table: str, number: int) -> str:
+        # With a sign, or SQLite would take an index by space and sort all its rows by the key.
+        return f"+{self.selected(table, 'space')} = {number:d}"
+
+    def holds(self, table: str, column: str) -> bool:
+        return not (column == "space" and table in _OWNED)
+
+    def read(self, template: str, values: Sequence[Any], **parts: str) -> Iterator[Sequence[Any]]:
+        return iter(self._within.connection.execute(_filled(template, parts), values))
+
+    def change(self, template: str, several: Sequence[Sequence[Any]], **parts: str) -> None:
+        self._within.connection.executemany(_filled(template, parts), several)
+
+    def marks(self, count: int) -> str:
+        return ", ".join("?" * count)
+
+    def last_number(self) -> int:
+        return next(int(row[0]) for row in self.read("last_number", ()))
+
+    def reserve(self, count: int) -> int:
+        return self.last_number()  # what counts goes on behind what is put in
+
+    def number_of(self, name: str) -> int:
+        self._last = 1 + max(self._last, *self.names(), 0)
+        return self._last
+
+    def stored(self, value: Any) -> Any:
+        return self._within.storable(value) if isinstance(value, str) else value
+
+    def finish(self) -> None:
+        """Do nothing: a file counts on behind its highest numbers by itself."""
+
+    def fact(self, name: str) -> str | None:
+        return self._within.one("get_fact", (name,))
+
+    def set_fact(self, name: str, value: str) -> None:
+        self._within.run("set_fact", (name, value))
+
+
+def _filled(template: str, parts: dict[str, str]) -> str:
+    return filled(named_queries("everyword.storage.sqlite.copying")[template], parts)

@@ -7,28 +7,24 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Collection, Generator
+from collections.abc import Collection, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
+import numpy as np
 
-from everyword.errors import BadLocation, Closed, NewerSchema, StoreBusy, StoreError, StoreForked, StoreReadOnly
-from everyword.settings import Settings, beside
+from everyword.errors import BadLocation, Closed, StoreBusy, StoreError, StoreForked, StoreReadOnly
+from everyword.settings import Settings
 from everyword.storage.open_files import Held
-from everyword.storage.rows import IN_MEMORY, NOT_OWED, SCRUB_OWED, Audit, Commits
-from everyword.storage.sql.audit import audit
-from everyword.storage.sql.caches import Caches
-from everyword.storage.sql.reader import FileReader, Reader
-from everyword.storage.sql.writer import FileWriter, Writer
+from everyword.storage.protocol import FileReader, FileWriter, Store
+from everyword.storage.rows import IN_MEMORY, NOT_OWED, SCRUB_OWED
+from everyword.storage.sql.queries import check_schema, newest_schema
 from everyword.storage.sqlite import schema
 from everyword.storage.sqlite.connect import Frozen, connect, create, frozen, in_our_words, inspect
-from everyword.storage.sqlite.digests import Digests, renew
 from everyword.storage.sqlite.fork_safety import check_openable, in_use, register, track
-from everyword.storage.sqlite.queries import query
+from everyword.storage.sqlite.schema import Digests, query, renew
 from everyword.storage.sqlite.snapshot import SqliteSnapshot, SqliteTransaction
-from everyword.storage.sqlite.tables import SqliteTables
-from everyword.storage.sqlite.unused_space import MOST_PAGES, overwrite
 from everyword.storage.sqlite.write_lock import Turn
 
 _IDLE_READERS = 8  # connections kept open for the next reader; more threads open more and close them again
@@ -36,19 +32,17 @@ _MOSTLY_FREE = 0.25  # of the pages, past which a scrub rewrites the file: then 
 _CHECKPOINT_TRIES_S = 5.0  # how long a scrub waits for readers to leave the write-ahead log
 
 
-class SqliteStore:
+class SqliteStore(Store):
     """One file, shared by any number of threads and processes."""
 
     def __init__(
         self, location: str | os.PathLike[str], settings: Settings, *, create: bool = True, spills: bool = False
     ) -> None:
+        super().__init__()
         self._settings = settings
         self._spills = spills
         self._path = None if os.fspath(location) == IN_MEMORY else _real(location)
-        self._pid = os.getpid()
         self._closed = False
-        self._caches = Caches()
-        self._commits = Commits()
         self._writing: apsw.Connection | None = None  # the one that writes; a fork closes it
         self._idle: queue.LifoQueue[apsw.Connection] = queue.LifoQueue()
         self._seen: Frozen = None  # as the idle ones saw the file, where it is for us to see
@@ -63,51 +57,15 @@ class SqliteStore:
     def location(self) -> str:
         return str(self._path or IN_MEMORY)
 
-    @property
-    def read_only(self) -> bool:
-        return self._read_only
-
-    @property
-    def commits(self) -> int:
-        return self._commits.count
-
-    @contextmanager
-    def reader(self, space: str) -> Generator[Reader]:
-        with self._snapshot() as sql:
-            sql.space(space)  # models come with it
-            yield FileReader(sql).reader(space)
-
-    @contextmanager
-    def writer(self, space: str, *, patience_s: float | None = None) -> Generator[Writer]:
-        with self._transaction(patience_s) as sql:
-            yield FileWriter(sql).writer(space)
-
     @contextmanager
     def file_reader(self) -> Generator[FileReader]:
         with self._snapshot() as sql:
             yield FileReader(sql)
 
     @contextmanager
-    def file_writer(self, *, patience_s: float | None = None) -> Generator[FileWriter]:
+    def file_writer(self, *, patience_s: float | None = None, space: str | None = None) -> Generator[FileWriter]:
         with self._transaction(patience_s) as sql:
             yield FileWriter(sql)
-
-    @contextmanager
-    def table_reader(self) -> Generator[SqliteTables]:
-        with self._snapshot() as sql:
-            yield SqliteTables(sql)
-
-    @contextmanager
-    def table_writer(self) -> Generator[SqliteTables]:
-        with self._transaction() as sql:
-            yield SqliteTables(sql)
-        self._caches.clear()
-
-    @contextmanager
-    def exchange(self, space: str) -> Generator[tuple[Writer, SqliteTables]]:
-        with self._transaction() as sql:
-            yield FileWriter(sql).writer(space), SqliteTables(sql)
-        self._caches.clear()
 
     def tend(self) -> int:
         return 0
@@ -132,37 +90,21 @@ class SqliteStore:
             time.sleep(0.01)
         return ()
 
-    def audit(self, *, deep: bool = True, only: str | None = None) -> Audit:
-        with self.file_reader() as reader:
-            return audit(reader, deep=deep, only=only)
-
     def renew_digests(self, tables: Collection[str]) -> None:
         with self._transaction() as sql:
             renew(sql.connection, tables)
 
-    def backup(self, path: str) -> None:
-        self._check_usable()
-        target = Path(path).expanduser()
-        if target.exists():
-            raise BadLocation(f"{target} exists already; a backup never overwrites. Choose another name.")
-        if not target.parent.is_dir():
-            raise BadLocation(f"The folder {target.parent} does not exist; make it first.")
-        partial = beside(target)
-        try:
-            with in_our_words(), in_use(self), self._reading() as source:
-                create(partial)
-                copy = track(apsw.Connection(str(partial)), partial)
-                try:
-                    # One step: pages copied in several would start anew whenever another process writes.
-                    with copy.backup("main", source, "main") as task:
-                        task.step(-1)
-                    copy.pragma("journal_mode", "delete")
-                finally:
-                    copy.close()
-            os.replace(partial, target)
-        finally:
-            for left in ("", "-journal", "-wal", "-shm"):  # what SQLite had begun beside it, where the disk was full
-                partial.with_name(partial.name + left).unlink(missing_ok=True)
+    def _copy_into(self, path: Path) -> None:
+        with in_our_words(), in_use(self), self._reading() as source:
+            create(path)
+            copy = track(apsw.Connection(str(path)), path)
+            try:
+                # One step: pages copied in several would start anew whenever another process writes.
+                with copy.backup("main", source, "main") as task:
+                    task.step(-1)
+                copy.pragma("journal_mode", "delete")
+            finally:
+                copy.close()
 
     def schema(self) -> int:
         self._check_usable()
@@ -255,13 +197,11 @@ class SqliteStore:
             raise
         writing = self._writing
         try:
-            if self._read_only:
-                self._check_schema(writing)
-            elif schema.version(writing) < schema.newest():
+            have = schema.version(writing)
+            check_schema(have, "sqlite", read_only=self._read_only)
+            if have < newest_schema("sqlite"):
                 with self._turn.taken():
                     schema.migrate(writing)
-            else:
-                self._check_schema(writing)
             if self._path is not None and not self._read_only and writing.pragma("journal_mode") != "wal":
                 with self._turn.taken():  # the switch needs the file alone, and nobody's patience covers it
                     writing.pragma("journal_mode", "wal")
@@ -281,18 +221,6 @@ class SqliteStore:
     def _let_others_read(self) -> None:
         if self._held is not None:
             self._held.release()
-
-    def _check_schema(self, connection: apsw.Connection) -> None:
-        have = schema.version(connection)
-        if have > schema.newest():
-            raise NewerSchema(
-                f"This memory has schema {have}; this Everyword knows {schema.newest()}.", fix=NewerSchema.__doc__
-            )
-        if have < schema.newest():
-            raise StoreError(
-                f"This memory has the older schema {have} and was opened read-only.",
-                fix="Open it once for writing, so that it is brought up to date.",
-            )
 
     def _check_usable(self) -> None:
         if self._closed:
@@ -440,3 +368,60 @@ def _is_at(path: Path, inode: tuple[int, int] | None) -> bool:
         return False
     except OSError:
         return True
+
+
+_HEADER_BYTES = 100  # of the file, before the first page's own header
+_READ_BYTES = 1 << 20  # at once; a power of two, so that it holds whole pages
+_LARGEST_PAGE = 65536
+_HEADERS = np.zeros(256, np.int64)  # by the kind of a page: bytes of its header; none where it has no rows
+_HEADERS[[2, 5, 10, 13]] = 12, 12, 8, 8
+# The first byte of other pages is the highest of a page number. Beyond so many pages it could pass for a kind.
+MOST_PAGES = 2 << 24
+
+
+def overwrite(path: Path) -> int:
+    """Overwrite the space inside a file's pages that no row uses; tell how many bytes were written.
+
+    `secure_delete` zeroes rows that are deleted and pages that are freed. It does not see one thing: where SQLite
+    splits or joins pages it moves rows to another page, and their bytes stay behind between the page's list of rows and
+    its rows. That gap means nothing to SQLite, so it can be zeroed in place, without a transaction: a process that dies
+    halfway leaves a sound file, and whoever reads at the same time sees the same rows.
+
+    The caller keeps others from writing, and the write-ahead log is empty. Connections may still hold such bytes in
+    memory: theirs must read the pages anew before they write.
+    """
+    # By SQLite's own hand: closing a file that this process opened by itself would drop every lock that it has on it.
+    file = apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READWRITE, 0])
+    try:
+        head = file.xRead(_HEADER_BYTES, 0)
+        page_bytes = int.from_bytes(head[16:18], "big")
+        page_bytes = _LARGEST_PAGE if page_bytes == 1 else page_bytes
+        size = file.xFileSize()
+        zeros = bytes(page_bytes)
+        written = 0
+        for start in range(0, size, _READ_BYTES):
+            read = file.xRead(min(_READ_BYTES, size - start), start)
+            for first, last in _gaps(read, page_bytes, is_first=start == 0):
+                if read[first:last] != zeros[: last - first]:
+                    file.xWrite(zeros[: last - first], start + first)
+                    written += last - first
+        if written:
+            file.xSync(apsw.SQLITE_SYNC_FULL)
+        return written
+    finally:
+        file.xClose()
+
+
+def _gaps(read: bytes, page_bytes: int, *, is_first: bool) -> Iterator[tuple[int, int]]:
+    """List where the gaps between the lists of rows and the rows lie, in some whole pages."""
+    data = np.frombuffer(read, np.uint8)
+    pages = np.arange(0, len(data), page_bytes)
+    heads = pages.copy()
+    heads[0] += _HEADER_BYTES if is_first else 0
+    header = _HEADERS[data[heads]]
+    rows = data[heads + 3].astype(np.int64) << 8 | data[heads + 4]
+    content = data[heads + 5].astype(np.int64) << 8 | data[heads + 6]
+    content[content == 0] = _LARGEST_PAGE
+    first, last = heads + header + 2 * rows, pages + content
+    gaps = (header > 0) & (first < last) & (content <= page_bytes)
+    return zip(first[gaps].tolist(), last[gaps].tolist(), strict=True)

@@ -7,8 +7,8 @@ decides by the verbs whether a date is past or future. `calendar.py` is the cale
 
 from __future__ import annotations
 
+from everyword.text.dates.calendar import Bound, DateMention, Granularity
 from everyword.text.dates.finder import find_dates
 from everyword.text.dates.tense import LOOKS_BACK
-from everyword.text.dates.windows import Bound, DateMention, Granularity
 
 __all__ = ["LOOKS_BACK", "Bound", "DateMention", "Granularity", "find_dates"]

@@ -7,6 +7,7 @@ import re
 from everyword.text.dates.calendar import (
     HOLIDAYS,
     SEASON_STARTS,
+    Granularity,
     Interval,
     add_months,
     day_window,
@@ -47,8 +48,7 @@ from everyword.text.dates.lexicon import (
     month_number,
     weekday_number,
 )
-from everyword.text.dates.position import YEAR_WORDS, DateContext, Rule, full_year, part_of, rule, year_after
-from everyword.text.dates.windows import Granularity
+from everyword.text.dates.tense import YEAR_WORDS, DateContext, Rule, full_year, part_of, rule, year_after
 
 _MONTH_HEADS = " ".join(MONTHS)
 # Words before a month that show that it is not a name or verb.

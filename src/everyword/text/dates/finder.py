@@ -11,6 +11,9 @@ from everyword.lazy_patterns import lazy_pattern
 from everyword.text.dates.absolute_rules import CALENDAR_RULES, PERIOD_RULES
 from everyword.text.dates.calendar import (
     DAY,
+    Bound,
+    DateMention,
+    Granularity,
     Interval,
     add_months,
     as_utc,
@@ -34,9 +37,8 @@ from everyword.text.dates.lexicon import (
     pattern,
     weekday_number,
 )
-from everyword.text.dates.position import DateContext, Rule
 from everyword.text.dates.relative_rules import DUE_RULES, RELATIVE_RULES, UNITS, shift
-from everyword.text.dates.windows import Bound, DateMention, Granularity
+from everyword.text.dates.tense import DateContext, Rule
 from everyword.types.events import Span
 
 MAX_CHARACTERS = 64_000  # characters, about as many as a model reads

@@ -10,6 +10,7 @@ from everyword.text.dates.calendar import (
     FIRST_DAY,
     HOUR,
     MINUTE,
+    Granularity,
     Interval,
     add_months,
     day_window,
@@ -44,8 +45,7 @@ from everyword.text.dates.lexicon import (
     pattern,
     weekday_number,
 )
-from everyword.text.dates.position import DateContext, Rule, rule
-from everyword.text.dates.windows import Granularity
+from everyword.text.dates.tense import DateContext, Rule, rule
 
 RECENTLY = 30  # days that "recently" and "lately" reach back
 THE_OTHER_DAY = 10  # days that "the other day" reaches back
@@ -140,8 +140,8 @@ def _unit_before_last(match: re.Match[str], context: DateContext) -> Interval | 
 
 
 def unit_window(unit: str, step: int, context: DateContext) -> Interval:
-    year = parts(context.day)[0]
     """Return a calendar unit some steps after the current one."""
+    year = parts(context.day)[0]
     if unit == "week":
         return week_window(context.day + 7 * step)
     if unit == "weekend":

@@ -181,7 +181,8 @@ function sureness({ answered: there, confidence }, at) {
 
 function Answer({ answer, at, editor }) {
   const { words, low, title } = sureness(answer, at);
-  if (!answer.answered) return html`<div class="card verdict none"><h2>${words}</h2><p class="soft">${at ? "Nothing that was said until then answers this question." : "Nothing that was said answers this question."}</p></div>`;
+  if (!answer.answered) return html`<div class="card verdict none"><h2>${words}</h2><p class="soft">${at ? "Nothing that was said until then answers this question." : "Nothing that was said answers this question."}</p>
+    ${answer.nearest && html`<p class="soft" dir="auto">The nearest line: ${answer.nearest}</p>`}</div>`;
   const asSaid = answer.written_by === "quote";
   // A quoted answer may begin with a date or a verdict; one by an LLM is all its own words.
   const lead = asSaid ? answer.text.slice(0, Math.max(0, answer.text.indexOf("“"))).split("\n")[0].replace(/:\s*$/, "") : answer.text;
