@@ -89,7 +89,7 @@ def as_it_was(memory: Memory) -> None:
 
 def what_was_said(memory: Memory) -> None:
     """Show what was decided and is to be done, with the words that say so."""
-    console.print("\n[bold]Decided, and still to be done[/], by rules, each with its quote:", highlight=False)
+    console.print("\n[bold]Decided, and still to be done[/], each with its quote:", highlight=False)
     for kind in ("decision", "task"):
         for one in memory.statements(kind=kind)[-3:]:
             since = f"{one.valid_from:%d %b %Y}" if one.valid_from else ""

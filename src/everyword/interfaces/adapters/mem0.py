@@ -7,7 +7,7 @@
     memory.add("I moved to Lisbon.", user_id="ana")
     memory.search("Where does she live?", filters={"user_id": "ana"})
 
-Each message is kept verbatim as one memory, whatever `infer` says: what it states is derived beside it, by rules, and
+Each message is kept verbatim as one memory, whatever `infer` says: what it states is derived beside it, and
 asked for with `statements()`. An update is a new version, and a deletion leaves the history; `forget` removes for ever.
 """
 

@@ -416,8 +416,8 @@ def _waiting(location: str, space: str) -> Iterator[Check]:
     for kind, what, fix in (
         (EMBED, "event without vectors", "everyword settle"),
         (READ, "event not yet read by an LLM, only by the reader", with_llm),
-        (SUMMARISE, "session not yet summarised by an LLM, only by rules", with_llm),
-        (PLAN, "change of concepts not yet worded by an LLM, only by rules", with_llm),
+        (SUMMARISE, "session not yet summarised by an LLM", with_llm),
+        (PLAN, "change of concepts not yet worded by an LLM", with_llm),
     ):
         same_kind = [job for job in jobs if job.kind == kind]
         if same_kind:
