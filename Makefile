@@ -19,8 +19,9 @@ setup: $(STAMP)  ## make .venv and install Everyword with its development tools 
 # Both distributions in one call: everyword depends on everyword-models, which is in no index yet.
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 DISTRIBUTIONS := ./packages/everyword-models -e .
+WEIGHTS := $(wildcard packages/everyword-models/src/everyword_models/*/*)  # copied into .venv, unlike src/
 
-$(BASE): pyproject.toml packages/everyword-models/pyproject.toml
+$(BASE): pyproject.toml packages/everyword-models/pyproject.toml $(WEIGHTS)
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --upgrade pip
 	$(PIP) install $(DISTRIBUTIONS)
@@ -38,11 +39,15 @@ serve: $(STAMP)  ## open the service and its web page on the sample history
 	@$(BIN)/everyword import examples/history.jsonl --memory .demo/memory.db
 	@$(BIN)/everyword serve --memory .demo/memory.db --open
 
+# A file's tests stay together, since they share servers and browsers, and files keep their order: a slow file that is
+# begun last would run alone.
+WORKERS := --numprocesses auto --dist loadfile --no-loadscope-reorder
+
 quick: $(STAMP)  ## run the fast tests: no server, no browser, no killed processes, nothing marked slow
-	$(BIN)/python -m pytest --quiet --numprocesses auto --dist loadfile -m 'not slow' tests/unit tests/test_architecture.py
+	$(BIN)/python -m pytest --quiet $(WORKERS) -m 'not slow' tests/unit tests/test_architecture.py
 
 test: $(STAMP) $(SMALL_LLM) browser typescript  ## run every test, the fast ones first
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	$(BIN)/python -m pytest $(WORKERS)
 
 # A real LLM, small enough to run anywhere, for the tests of everything that can ask one (200 MB). The package of its
 # weights names a dependency that is compiled for many minutes and is not used.

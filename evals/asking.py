@@ -1,8 +1,8 @@
 """How well `ask` answers: labelled conversations are told to a memory, and their questions asked weeks later.
 
 An answer is right if it cites the turn that answers and its quote has the labelled words; stale if it cites a turn
-whose statement that turn replaced or ended; refused if the memory says that it does not know. The files are those of
-`evals.reading`.
+whose statement that turn replaced or ended; refused if the memory says that it does not know. Questions about what
+changed are counted once more by themselves. The files are those of `evals.reading`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,10 @@ def _asked(memory: Memory, conversation: Conversation) -> Iterable[str]:
         if question.turn is None:
             yield "unanswerable, refused" if not answer.answered else "unanswerable, answered"
         else:
-            yield f"answerable, {_outcome(answer, question, ids, conversation, changed)}"
+            outcome = _outcome(answer, question, ids, conversation, changed)
+            yield f"answerable, {outcome}"
+            if question.turn in changed:
+                yield f"changed, {outcome}"
 
 
 def _outcome(
@@ -69,9 +72,12 @@ def _outcome(
 
 def as_table(found: Counter[str]) -> str:
     """Write the shares of outcomes as a markdown table."""
-    answerable = {one: found[f"answerable, {one}"] for one in OUTCOMES}
-    asked, never = sum(answerable.values()), found["unanswerable, refused"] + found["unanswerable, answered"]
-    lines = [f"| {asked:,} answerable | {never:,} unanswerable |", "|---|---|"]
-    told = ", ".join(f"{one} {count / max(1, asked):.2f}" for one, count in answerable.items())
-    lines.append(f"| {told} | refused {found['unanswerable, refused'] / max(1, never):.2f} |")
+    lines = ["| questions | outcomes |", "|---|---|"]
+    for group, title in (("answerable", "answerable"), ("changed", "whose answer changed")):
+        counts = {one: found[f"{group}, {one}"] for one in OUTCOMES}
+        asked = sum(counts.values())
+        told = ", ".join(f"{one} {count / max(1, asked):.2f}" for one, count in counts.items())
+        lines.append(f"| {title} ({asked:,}) | {told} |")
+    never = found["unanswerable, refused"] + found["unanswerable, answered"]
+    lines.append(f"| unanswerable ({never:,}) | refused {found['unanswerable, refused'] / max(1, never):.2f} |")
     return "\n".join(lines)

@@ -47,3 +47,14 @@ def postgres() -> Iterator:
 
     with running() as server:
         yield server
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _each_text_is_read_once() -> Iterator[None]:
+    """Compute what the reader finds in a text once per process."""
+    from everyword.models.reader import reader
+    from remembered_runs import remembering
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reader, "open_session", remembering(reader.open_session))
+        yield

@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from everyword import Memory
-from everyword.models.llm import RetryPolicy, load_llm
+from everyword.models.http_client import RetryPolicy
+from everyword.models.llm.client import load_llm
 from llm_server import LLMServer, Step, chat, closing_midway, late, raw
 
 MONDAY = datetime(2026, 4, 6, 9, 0, tzinfo=UTC)

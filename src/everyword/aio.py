@@ -132,6 +132,7 @@ class AsyncAdmin(_Awaited[Admin]):
     activity = _in_thread(Admin.activity)
     glance = _in_thread(Admin.glance)
     page_of_events = _in_thread(Admin.page_of_events)
+    page_of_sessions = _in_thread(Admin.page_of_sessions)
     page_of_statements = _in_thread(Admin.page_of_statements)
     fenced = _in_thread(Admin.fenced)
     redacted = _in_thread(Admin.redacted)

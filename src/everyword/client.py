@@ -37,7 +37,7 @@ from everyword.memory import Memory
 from everyword.private_files import private_opener
 from everyword.settings import AUTO, beside
 from everyword.storage.open_files import opened
-from everyword.types.events import Event, Imported, Json
+from everyword.types.events import Event, Imported, Json, Session
 from everyword.types.serialization import element_type, event_to_json, from_json
 from everyword.types.service import Page
 from everyword.types.statements import Statement
@@ -175,6 +175,11 @@ class RemoteAdmin(_Remote):
     def page_of_events(self, **filters: Any) -> Page[Event]:
         """Read a page of events."""
         return self.connection.page(_OPERATIONS["events"], Event, _bound(Admin.page_of_events, (), filters))
+
+    @wraps(Admin.page_of_sessions)
+    def page_of_sessions(self, **filters: Any) -> Page[Session]:
+        """Read a page of sessions."""
+        return self.connection.page(_OPERATIONS["sessions"], Session, _bound(Admin.page_of_sessions, (), filters))
 
     @wraps(Admin.page_of_statements)
     def page_of_statements(self, **filters: Any) -> Page[Statement]:

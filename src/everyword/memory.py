@@ -17,6 +17,8 @@ from everyword.api.arguments import (
     checked_clock,
     checked_count,
     checked_id,
+    checked_id_start,
+    checked_order,
     checked_question,
     chosen,
     name_to_find,
@@ -59,6 +61,7 @@ from everyword.types.events import (
     Json,
     Receipt,
     Session,
+    SessionOrder,
     Stats,
     Written,
     WrittenBatch,
@@ -471,17 +474,21 @@ class Memory:
 
     @public
     def get(self, id: str | None = None, *, key: str | None = None) -> Event:
-        """Read one event by its id or by its key."""
+        """Read one event by its id or by its key. The first six digits of an id are enough."""
         if (id is None) == (key is None):
             raise InvalidInput("Give either an id or a key.")
         with self.scope.reader() as reader:
             if key is not None:
-                known = reader.find_key(name_to_find("key", key, self.scope.engine.settings))
+                by_key = reader.find_key(name_to_find("key", key, self.scope.engine.settings))
+                found = [] if by_key is None else [by_key]
             else:
-                known = next(iter(reader.find([checked_id(id or "")]).values()), None)
-        if known is None or (self.scope.wing is not None and known.event.wing != self.scope.wing):
+                found = reader.find_between(*checked_id_start(id))
+        events = [known.event for known in found if self.scope.wing in (None, known.event.wing)]
+        if not events:
             raise NotFound(f"There is no event with {'key' if key is not None else 'id'} {key or id!r} here.")
-        return known.event
+        if len(events) > 1:
+            raise InvalidInput(f"The ids of {len(events)} events begin with {id!r}.", fix="Give more of its digits.")
+        return events[0]
 
     @public
     def events(
@@ -524,15 +531,20 @@ class Memory:
         since: Time | None = None,
         until: Time | None = None,
         as_of: Time | None = None,
+        order: str = SessionOrder.LATEST,
         limit: int | None = None,
     ) -> list[Session]:
-        """List sessions, the latest first, each with what it was about."""
-        from everyword.knowledge.sessions import with_summaries
+        """List sessions, each with what it was about.
+
+        order: "latest" first, "oldest" first, or "longest" first, which has the most events.
+        """
+        from everyword.knowledge.sessions import list_sessions, with_summaries
 
         which = self.scope.filter(wing=wing, speaker=speaker, since=since, until=until, as_of=as_of)
         most = None if limit is None else checked_count("limit", limit, 1 << 62)
+        by = checked_order(order)
         with self.scope.reader(STATEMENTS, FACTS) as reader:
-            return with_summaries(reader, reader.sessions(which, limit=most), which)
+            return with_summaries(reader, list_sessions(reader, which, by, limit=most), which)
 
     @public
     def statements(

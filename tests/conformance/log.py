@@ -44,7 +44,11 @@ class LogConformance:
             known = reader.find([one.raw_id])[one.raw_id]
             by_key = reader.find_key("k-1")
             fetched = reader.fetch([known.seq])[known.seq]
+            begun = reader.find_between(one.raw_id[:3] + bytes(13), one.raw_id[:3] + b"\xff" * 13)
+            beside = reader.find_between(bytes(16), one.raw_id[:15])
         assert known.event == fetched == stored
+        assert begun == [known]
+        assert beside == []
         assert by_key is not None
         assert by_key == known
         assert stored.id == one.event.id

@@ -36,5 +36,7 @@ def test_outcomes_are_counted_by_what_is_cited() -> None:
         progress=lambda done, of: None,
     )
     # The third question has the old code as its answer, and the memory rightly gives the new one.
-    assert found == Counter({"answerable, right": 2, "answerable, other turn": 1, "unanswerable, refused": 1})
+    assert found == Counter(
+        {"answerable, right": 2, "answerable, other turn": 1, "changed, right": 1, "unanswerable, refused": 1}
+    )
     assert "right 0.67, stale 0.00, other turn 0.33" in as_table(found)

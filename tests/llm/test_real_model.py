@@ -13,7 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from everyword.models.llm import LLM, Allowance, LLMRefused, RetryPolicy, load_llm
+from everyword.errors import LLMRefused
+from everyword.models.http_client import RetryPolicy
+from everyword.models.llm.budget import Allowance
+from everyword.models.llm.client import load_llm
+from everyword.models.protocol import LLM
 from everyword.models.rerankers import load_reranker
 
 CONTEXT = 2048  # tokens; the model has 8,192, and a small window starts faster

@@ -340,7 +340,7 @@ def test_the_timeline_shows_lanes_and_what_was_true_at_the_cursor(served: Served
         page.keyboard.press("+")
     expect(told).not_to_have_text(everything)
     expect(page).to_have_url(re.compile("from=.*to="))
-    expect(told).to_contain_text(" 0 messages, 3 facts.")
+    expect(told).to_contain_text(" 0 messages, 4 facts.")
     zoomed = told.inner_text()
     page.reload()
     expect(told).to_have_text(zoomed)  # a link opens the same part

@@ -14,8 +14,8 @@ import pytest
 from clocks import Clock
 from effort import effort
 from everyword import Memory
-from everyword.api import questions
 from everyword.errors import EverywordError
+from everyword.jobs import deriver
 from everyword.storage.sql import writer
 from everyword.types.events import Hit
 
@@ -136,7 +136,8 @@ def _same(one: Any, other: Any) -> None:
 def test_the_same_operations_come_to_the_same(location: str, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     monkeypatch.setattr(writer, "SEAL_AT", 40)  # both sealed parts and tails
     # A slow machine derives less while a question waits: then they would rightly differ.
-    monkeypatch.setattr(questions, "DERIVE_S", 3600.0)
+    monkeypatch.setattr(deriver, "_FEW", 1_000)
+    monkeypatch.setattr(deriver, "_FEW_S", 3600.0)
     draw, clock = random.Random(seed), Clock(START)
     settings = {"embedder": "hashing", "clock": clock, "fence_key": "the same for both", "background": False}
     with Memory.open(":memory:", **settings) as one, Memory.open(location, **settings) as other:

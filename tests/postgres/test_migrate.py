@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -73,17 +75,34 @@ def _quiet(_what: str, _done: int, _total: int) -> None:
     pass
 
 
-@pytest.fixture(autouse=True)
-def _small_tails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer, "SEAL_AT", 32)
+@pytest.fixture(autouse=True, scope="module")
+def _small_tails() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writer, "SEAL_AT", 32)
+        yield
 
 
-def test_there_and_back_again_all_is_the_same(location: str, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    first, last = str(tmp_path / "first.db"), str(tmp_path / "last.db")
-    _fill(first)
-    assert main(["migrate", first, location]) == 0
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Fill a file once, for tests to copy."""
+    path = tmp_path_factory.mktemp("filled") / "memory.db"
+    _fill(str(path))
+    return path
+
+
+@pytest.fixture
+def source(filled: Path, tmp_path: Path) -> str:
+    """Give a filled file that a test may change."""
+    return str(shutil.copyfile(filled, tmp_path / "memory.db"))
+
+
+def test_there_and_back_again_all_is_the_same(
+    source: str, location: str, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    last = str(tmp_path / "last.db")
+    assert main(["migrate", source, location]) == 0
     assert "all compared" in capsys.readouterr().out
-    assert _seen(location) == _seen(first)
+    assert _seen(location) == _seen(source)
     with Memory.open(location, embedder="hashing") as memory:  # a copy is written to like any other
         assert memory.add("Said on the server.", speaker="Ana").new
         assert memory.add("I moved to Porto.", speaker="Bo").new
@@ -100,11 +119,14 @@ def test_there_and_back_again_all_is_the_same(location: str, tmp_path: Path, cap
 
 @pytest.mark.parametrize("direction", ["to the server", "to a file"])
 def test_an_interrupted_copy_is_gone_on_with(
-    location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, direction: str
+    location: str, filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, direction: str
 ) -> None:
     file = str(tmp_path / "memory.db")
     source, target = (file, location) if direction == "to the server" else (location, file)
-    _fill(source)
+    if source == file:
+        shutil.copyfile(filled, file)
+    else:
+        _fill(source)
     monkeypatch.setattr(migrating, "_BATCH_ROWS", 20)
     batches: list[int] = []
 
@@ -131,10 +153,9 @@ def test_an_interrupted_copy_is_gone_on_with(
 
 @pytest.mark.parametrize("kind", ["server", "file"])
 def test_a_copy_in_the_making_opens_for_nothing_else(
-    kind: str, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, source: str, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source, target = str(tmp_path / "memory.db"), location if kind == "server" else str(tmp_path / "copy.db")
-    _fill(source)
+    target = location if kind == "server" else str(tmp_path / "copy.db")
     monkeypatch.setattr(migrating, "_BATCH_ROWS", 20)
     old, new = open_store(source, Settings()), open_store(target, Settings())
     with pytest.raises(ZeroDivisionError):
@@ -146,15 +167,14 @@ def test_a_copy_in_the_making_opens_for_nothing_else(
             Memory.open(target, embedder="hashing", **settings)
     with Memory.open(source, embedder="hashing") as memory:
         memory.add("Said in between.")  # so that it begins anew
+        memory.admin.settle()  # what is derived after copying is numbered by the new store
     assert main(["migrate", source, target]) == 0
     assert _seen(target) == _seen(source)
 
 
 def test_what_others_wrote_into_a_copy_in_the_making_is_not_removed(
-    location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: str, location: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = str(tmp_path / "memory.db")
-    _fill(source)
     monkeypatch.setattr(migrating, "_BATCH_ROWS", 20)
     with Memory.open(location, embedder="hashing") as opened_before:
         old, new = open_store(source, Settings()), open_store(location, Settings())
@@ -173,25 +193,22 @@ def test_what_others_wrote_into_a_copy_in_the_making_is_not_removed(
 
 
 def test_a_source_that_changed_meanwhile_is_copied_anew(
-    location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: str, location: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = str(tmp_path / "memory.db")
-    _fill(source)
     monkeypatch.setattr(migrating, "_BATCH_ROWS", 20)
     old, new = open_store(source, Settings()), open_store(location, Settings())
     with pytest.raises(ZeroDivisionError):
         copy_store(old, new, lambda what, done, total: 1 // (done < 200))
     with Memory.open(source, embedder="hashing") as memory:
         memory.add("Said in between.")
+        memory.admin.settle()
     assert not copy_store(old, new, _quiet).resumed
     old.close()
     new.close()
     assert _seen(location) == _seen(source)
 
 
-def test_a_memory_is_never_written_over(location: str, tmp_path: Path) -> None:
-    source = str(tmp_path / "memory.db")
-    _fill(source)
+def test_a_memory_is_never_written_over(source: str, location: str, tmp_path: Path) -> None:
     with Memory.open(location, embedder="hashing") as memory:
         memory.add("mine")
     old, new = open_store(source, Settings()), open_store(location, Settings())
@@ -207,9 +224,7 @@ def test_a_memory_is_never_written_over(location: str, tmp_path: Path) -> None:
     assert main(["migrate", source, again]) != 0
 
 
-def test_a_copy_that_differs_is_found(location: str, tmp_path: Path, postgres: Server) -> None:
-    source = str(tmp_path / "memory.db")
-    _fill(source)
+def test_a_copy_that_differs_is_found(source: str, location: str, postgres: Server) -> None:
     schema = location.rpartition("=")[2]
     old, new = open_store(source, Settings()), open_store(location, Settings())
 

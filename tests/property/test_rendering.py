@@ -26,7 +26,7 @@ from effort import effort
 from everyword import Memory
 from everyword.interfaces.hooks.actions import HookActions
 from everyword.interfaces.hooks.state import HookSettings
-from everyword.models.llm import load_llm
+from everyword.models.llm.client import load_llm
 from everyword.text.rendering import (
     LONGEST_NAME,
     event_line,

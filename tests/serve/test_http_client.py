@@ -167,6 +167,8 @@ def test_reads_agree(unchanged: Both) -> None:
     unchanged.agree(lambda one: one.admin.page_of_events(limit=2).next)
     unchanged.agree(lambda one: one.admin.page_of_events(limit=2, cursor=one.admin.page_of_events(limit=2).next))
     unchanged.agree(lambda one: one.admin.page_of_statements(limit=1))
+    unchanged.agree(lambda one: one.admin.page_of_sessions(limit=1, order="oldest"))
+    unchanged.agree(lambda one: one.sessions(order="longest"))
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,8 @@ def test_told_to_stop_under_load_it_loses_nothing_that_it_acknowledged(tmp_path:
     assert not (tmp_path / "memory.db-wal").exists()  # it was closed as it should be
 
 
-def test_one_who_follows_and_does_not_read_is_not_waited_for(tmp_path: Path) -> None:
+def test_one_who_follows_and_does_not_read_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVERYWORD_READER", "none")  # of the service, too: it would read megabytes
     with Memory.open(tmp_path / "memory.db", embedder="none") as memory:
         memory.add_many({"text": f"{number} " + "x" * 200_000} for number in range(60))
     process, address = start(tmp_path / "memory.db")

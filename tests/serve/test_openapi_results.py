@@ -14,13 +14,24 @@ from tests.serve.service import serving
 from everyword import Memory
 
 HISTORY = Path(__file__).parent.parent.parent / "examples" / "history.jsonl"
+LINES = 60  # of the history that are told: enough for some of everything but concepts
+BOILER = (
+    "The boiler broke down again.",
+    "The boiler lost pressure this morning.",
+    "There is no hot water, the boiler failed for the third time.",
+    "The boiler stopped working in the night. I must call the plumber by Friday.",
+)
 QUESTION = {"query": "Where does Ana live?"}
 
 
 @pytest.fixture(scope="module")
 def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    with Memory.open(tmp_path_factory.mktemp("results") / "memory.db", embedder="hashing") as memory:
-        memory.import_events(HISTORY)
+    folder = tmp_path_factory.mktemp("results")
+    told = HISTORY.read_text(encoding="utf-8").splitlines(keepends=True)[:LINES]
+    (folder / "history.jsonl").write_text("".join(told), encoding="utf-8")
+    with Memory.open(folder / "memory.db") as memory:
+        memory.import_events(folder / "history.jsonl")
+        memory.add_many({"text": text, "speaker": "Ana"} for text in BOILER)
         memory.admin.settle()
         with serving(memory) as address, httpx.Client(base_url=address, timeout=60) as client:
             yield client
@@ -46,6 +57,9 @@ def test_every_result_has_the_members_that_are_required(web: httpx.Client) -> No
 
     lists = ("events", "sessions", "statements", "entities", "facts", "concepts", "intents", "journal", "conflicts")
     found |= {name: answered(name, {}) for name in (*lists, "records", "edits", "jobs")}
+    for name in lists:
+        (listed,) = (value for value in found[name].values() if isinstance(value, list))
+        assert listed, name
     of_one = {"history": "statements", "statement": "statements", "concept": "concepts", "intent": "intents"}
     for name, listed in of_one.items():
         for one in found[listed][listed][:3]:

@@ -65,6 +65,25 @@ def history(location: Path, written: tuple[Path, dict[str, str]]) -> dict[str, s
     return ids
 
 
+def test_a_verb_may_be_written_with_a_hyphen(run: Run, history: dict[str, str]) -> None:
+    assert run("wake-up", "--json").json == run("wake_up", "--json").json
+
+
+def test_one_of_a_thing_is_counted_in_the_singular(run: Run) -> None:
+    run("add", "I live in Lisbon.", "--speaker", "Ana", "--at", "2026-04-02")
+    assert run("facts", "Ana").code == 0
+    counted = run("stats").out
+    assert "1 attribute\n" in counted
+    assert "2 entities, 1 fact\n" in counted
+
+
+@pytest.mark.parametrize("program", ["mcp", "serve"])
+def test_a_server_names_its_default_memory(run: Run, program: str) -> None:
+    told = " ".join(run(program, "--help").out.split())
+    assert "[--memory PATH]" in told
+    assert "(default: EVERYWORD_MEMORY, or memory.db in the user's data folder)" in told
+
+
 class TestAdd:
     def test_stores_what_it_is_told(self, run: Run) -> None:
         told = "--speaker Ana --session s1 --at 2026-04-02T10:00+01:00 --key k --role user --wing home".split()
@@ -232,6 +251,7 @@ class TestShowing:
     def test_show_by_id_or_key(self, run: Run, history: dict[str, str]) -> None:
         by_id = run("show", history["beta"])
         assert by_id == run("show", "--key", "beta")
+        assert by_id == run("show", history["beta"][: len("ev_") + 6])
         lines = by_id.out.splitlines()
         assert lines[0].split() == ["id", history["beta"]]
         assert ["role", "user"] in [line.split() for line in lines]
@@ -323,7 +343,10 @@ class TestUpkeep:
     def test_export_then_import(self, run: Run, history: dict[str, str], tmp_path: Path) -> None:
         file, copy = tmp_path / "all.jsonl", tmp_path / "copy.db"
         assert run("export", str(file)).out == f"wrote 5 events to {file}\n"
-        assert run("import", str(file), "--memory", str(copy)).out == "everyword: read 5, stored 5, already there 0\n"
+        assert (
+            run("import", str(file), "--memory", str(copy)).out
+            == "read 5 events (format: everyword), stored 5, already there 0\n"
+        )
         again = run("import", str(file), str(file), "--memory", str(copy), "--json").json
         assert (again["read"], again["added"], again["known"], len(again["files"])) == (0, 0, 10, 2)
         assert run("events", "--json", "--memory", str(copy)).json == run("events", "--json").json

@@ -24,6 +24,7 @@ SAMPLES = Path(__file__).parent.parent / "data" / "imports"
 def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setenv("EVERYWORD_MEMORY", str(tmp_path / "memory.db"))
     monkeypatch.setenv("EVERYWORD_EMBEDDER", "none")
+    monkeypatch.setenv("EVERYWORD_READER", "none")
     return runner(capsys)
 
 

@@ -23,7 +23,8 @@ posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX pipes and sig
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    return {**os.environ, "EVERYWORD_MEMORY": str(tmp_path / "memory.db"), "EVERYWORD_EMBEDDER": "hashing"}
+    chosen = {"EVERYWORD_EMBEDDER": "hashing", "EVERYWORD_READER": "none"}
+    return {**os.environ, **chosen, "EVERYWORD_MEMORY": str(tmp_path / "memory.db")}
 
 
 @pytest.fixture
@@ -38,10 +39,11 @@ def run(environment: dict[str, str]) -> Run:
 
 def test_the_main_job(run: Run) -> None:
     added = run(
-        "add", "I moved to Lisbon in March.", "--speaker", "Ana", "--session", "s1", "--at", "2026-04-02T10:00Z"
+        *("add", "I moved to Lisbon in March.", "--speaker", "Ana", "--session", "s1", "--at", "2026-04-02T10:00Z"),
+        env={"EVERYWORD_READER": ""},
     )
     assert added.returncode == 0, added.stderr
-    found = run("recall", "Where is Lisbon?", "--json")
+    found = run("recall", "Where is Lisbon?", "--json", env={"EVERYWORD_READER": ""})
     assert json.loads(found.stdout)["hits"][0]["event"]["text"] == "I moved to Lisbon in March."
     assert b"\x1b" not in found.stdout
     piped = run("add", input="aus der Röhre\n".encode())

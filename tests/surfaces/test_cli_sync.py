@@ -56,14 +56,14 @@ def test_edits_of_the_section_correct_the_memory(run: Run, note: Path) -> None:
     _sync(run, note)
     rows = note.read_text().splitlines(keepends=True)
     faro, tea = (next(row for row in rows if row.startswith("- ") and word in row) for word in ("Faro", "tea"))
-    edited = "".join(rows).replace(faro, faro.replace("Faro", "Porto")).replace(tea, "Ana owns the boat Stella.\n")
+    edited = "".join(rows).replace(faro, faro.replace("Faro", "Porto")).replace(tea, "Ana owns a red boat.\n")
     note.write_text(edited)
     done = _sync(run, note)
     assert (done["corrected"], done["retracted"]) == (1, 2), "the tea is read again with the new line, and taken back"
     assert any("Porto" in content for content in _current(run))
     assert not any("tea" in content or "Faro" in content for content in _current(run))
     body = note.read_text().partition("<!-- everyword")[0]
-    assert body == NOTE + "\nAna owns the boat Stella.\n", "what the user wrote is kept, in the note itself"
+    assert body == NOTE + "\nAna owns a red boat.\n", "what the user wrote is kept, in the note itself"
     settled = _sync(run, note)
     assert (settled["corrected"], settled["retracted"], settled["written"]) == (0, 0, 0)
 

@@ -28,7 +28,7 @@ HOSTILE = "Evil \x1b]0;title\x07\x1b[2J\x9b31m text\rover [bold]markup[/bold] \u
 def at_terminal(tmp_path: Path) -> Typed:
     """Run the command line at a terminal; give its exit code and all that the terminal got."""
     location = tmp_path / "memory.db"
-    with Memory.open(location, embedder="hashing") as memory:
+    with Memory.open(location, embedder="hashing", reader="none") as memory:
         memory.add("I moved to Lisbon in March. The weather is fine.", speaker="Ana", session="s1", at="2026-04-02")
         memory.add("We ship the beta on May 14.", speaker="Bo\x1b[31m", session="s2", at="2026-04-03")
         memory.add(HOSTILE, session="s2", at="2026-04-04")
@@ -41,6 +41,7 @@ def at_terminal(tmp_path: Path) -> Typed:
         "PYTHONUTF8": "1",
         "EVERYWORD_MEMORY": str(location),
         "EVERYWORD_EMBEDDER": "hashing",
+        "EVERYWORD_READER": "none",
     }
 
     def run(*arguments: str, keys: str = "", **more: str) -> tuple[int, str]:
@@ -183,7 +184,7 @@ def test_doctor_is_a_table(at_terminal: Typed) -> None:
 
 def test_lists_are_readable_on_80_columns(at_terminal: Typed) -> None:
     for verb in (("recall", "Who moved to Lisbon?"), ("sessions",), ("ask", "Who moved to Lisbon?"), ("events",)):
-        code, shown = at_terminal(*verb, COLUMNS="80")
+        code, shown = at_terminal(*verb, COLUMNS="80", EVERYWORD_READER="" if verb[0] == "ask" else "none")
         lines = re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()
         assert (code, max(map(len, lines)) <= 80) == (0, True), verb
         if verb[0] in ("recall", "events"):

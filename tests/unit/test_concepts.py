@@ -176,7 +176,7 @@ def test_the_window_and_the_palace_can_be_seen_as_they_were(memory: Memory, cloc
 def test_forgetting_takes_all_that_rests_on_it(tmp_path: Path, clock: Clock) -> None:
     path = tmp_path / "memory.db"
     with Memory.open(path, clock=clock) as memory:
-        ids = tell(memory, (*BOILER[:3], "The xylophonist saw that the boiler broke down again."))
+        ids = tell(memory, (*BOILER[:3], "The boiler broke down again, said the xylophonist."))
         assert memory.concepts.list()[0].events == 4
         memory.forget(ids=ids[3:])
         assert memory.concepts.list()[0].events == 3
@@ -216,7 +216,7 @@ def test_taking_a_change_back_lasts(memory: Memory) -> None:
     assert memory.concepts.undo(joined.id).undone
     assert event not in {ground.event_id for ground in memory.concepts.get(concept).grounds}
     after = graph(memory)
-    with pytest.raises(InvalidInput, match="taken back already"):
+    with pytest.raises(InvalidInput, match="undone already"):
         memory.concepts.undo(joined.id)
     memory.admin.rebuild()
     assert graph(memory) == after

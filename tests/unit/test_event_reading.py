@@ -11,6 +11,7 @@ from evals.reading import same_date, scores
 from everyword import Memory
 from everyword.knowledge.reading import said_date, turn_of
 from everyword.models.reader import decoding
+from everyword.models.reader.reader import Reader
 from everyword.models.reader.rows import RowWriter, Side, sentences
 from everyword.models.tokenizers import Encoding, open_tokenizer
 from everyword.models.weights import EVERYWORD_SMALL, find_model
@@ -39,6 +40,17 @@ def test_the_reader_sees_prose_alone_at_the_same_places() -> None:
         "We move to Redis on Friday.",
     ]
     assert seen.index("We move") == PASTED.index("We move")
+
+
+def test_two_readers_find_the_same_with_the_same_confidence() -> None:
+    turns = [
+        turn_of(Event(text=text, speaker="Ana", at=MONDAY, recorded_at=MONDAY))
+        for text in ("I moved to Lisbon with Ben, and I like it.", PASTED, "Call Dr. Bashir by Friday! " * 40)
+    ]
+    readers = [Reader.shipped() for _ in range(2)]  # each with a session of its own
+    first, second = ([reader.read(turn, turns[0]) for turn in turns] for reader in readers)
+    assert first == second
+    assert all(reading.statements for reading in first)
 
 
 @pytest.mark.parametrize("text", ["09:30", "$500", "", "   ", "ok :-)", "> but that is what he said\n", "``` open"])

@@ -15,23 +15,21 @@ from typing import Any
 
 import pytest
 
-from everyword.errors import InvalidInput, InvalidSetting, ModelError
-from everyword.models.llm import (
-    LLM,
-    Allowance,
+from everyword.errors import (
     AllowanceSpent,
+    InvalidInput,
+    InvalidSetting,
     LLMError,
     LLMGarbage,
     LLMRefused,
     LLMUnavailable,
-    MemoryLedger,
-    Reply,
-    RetryPolicy,
-    load_llm,
-    read_json,
+    ModelError,
 )
-from everyword.models.llm.budget import estimate_tokens
-from everyword.models.llm.client import LLMSettings
+from everyword.models.http_client import RetryPolicy
+from everyword.models.llm.budget import Allowance, MemoryLedger, estimate_tokens
+from everyword.models.llm.client import LLMSettings, load_llm
+from everyword.models.llm.json_schema import read_json
+from everyword.models.protocol import LLM, Reply
 from llm_server import (
     Asked,
     LLMServer,

@@ -21,7 +21,9 @@ from tokenizers.processors import TemplateProcessing
 
 from everyword.errors import InvalidSetting, ModelDamaged, ModelError, ModelMissing
 from everyword.models import weights
-from everyword.models.llm import Reply, RetryPolicy, load_llm
+from everyword.models.http_client import RetryPolicy
+from everyword.models.llm.client import load_llm
+from everyword.models.protocol import Reply
 from everyword.models.rerankers import (
     BATCH,
     EndpointReranker,

@@ -12,7 +12,7 @@ import pytest
 
 from everyword import Memory
 from everyword.knowledge.llm.grounding import GLEAN, prompt
-from everyword.models.llm import Reply
+from everyword.models.protocol import Reply
 from llm_memory import MONDAY, MovedClock, remembering
 from llm_server import Asked, LLMServer, Step, chat, serving
 

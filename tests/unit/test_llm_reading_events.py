@@ -20,8 +20,11 @@ from everyword.knowledge.llm.scene import LONGEST_READ, Scene, is_for_llm
 from everyword.knowledge.llm.statements import MOST_STATEMENTS, MOST_SURE, SCHEMA
 from everyword.knowledge.llm.stored import LLMReading, beside, from_body, to_body
 from everyword.knowledge.reading import read_event as read_by_model
-from everyword.models.llm import Allowance, Reply, RetryPolicy, load_llm, read_json
-from everyword.models.llm.json_schema import check_schema, is_closed
+from everyword.models.http_client import RetryPolicy
+from everyword.models.llm.budget import Allowance
+from everyword.models.llm.client import load_llm
+from everyword.models.llm.json_schema import check_schema, is_closed, read_json
+from everyword.models.protocol import Reply
 from everyword.models.reader.reader import Reader
 from everyword.settings import Settings
 from everyword.storage.opening import open_store

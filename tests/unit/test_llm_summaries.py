@@ -214,7 +214,8 @@ def test_no_llm_no_job(clock: MovedClock) -> None:
 def test_a_very_long_session_is_shown_in_part_from_its_first_turn_to_its_last(clock: MovedClock) -> None:
     texts = [f"Turn number {n} about the mast and the crane. " + "It was long. " * 30 for n in range(150)]
     short = {"text": "It was about the mast.", "turns": [1]}
-    with serving(writing(short)) as server, remembering(server, clock, llm_extract=False, fold=False) as memory:
+    without = {"llm_extract": False, "fold": False, "reader": "none"}
+    with serving(writing(short)) as server, remembering(server, clock, **without) as memory:
         memory.add_many([{"text": text, "speaker": "Ana", "session": "mast"} for text in texts])
         memory.admin.settle()
         asked = next(one for one in server.asked if is_of_a_session(one))

@@ -125,16 +125,16 @@ def test_a_timeline_is_in_the_order_of_time(memory: Memory) -> None:
 def test_merge_split_and_undo(memory: Memory) -> None:
     say(memory, "Ana", "01-10", "Robert Smith lives in Leeds.")
     say(memory, "Ana", "02-10", "The Hammer works at Siemens.")
-    say(memory, "Ana", "02-11", "Hammer Joe works at Siemens.")
-    memory.graph.merge("Hammer Joe", "Robert Smith")
-    assert ("Robert Smith", "works_at", "Siemens") in told(memory.facts("Hammer Joe"))
+    say(memory, "Ana", "02-11", "Joe Hammer works at Siemens.")
+    memory.graph.merge("Joe Hammer", "Robert Smith")
+    assert ("Robert Smith", "works_at", "Siemens") in told(memory.facts("Joe Hammer"))
     memory.admin.rebuild()
-    assert memory.graph.entity("Hammer Joe").name == "Robert Smith"
+    assert memory.graph.entity("Joe Hammer").name == "Robert Smith"
     (edit,) = memory.graph.edits()
-    assert edit.what == "Hammer Joe is Robert Smith"
+    assert edit.what == "Joe Hammer is Robert Smith"
     assert memory.graph.undo(edit.number).undone
-    assert memory.graph.entity("Hammer Joe").name == "Hammer Joe"
-    with pytest.raises(NotFound, match="to take back"):
+    assert memory.graph.entity("Joe Hammer").name == "Joe Hammer"
+    with pytest.raises(NotFound, match="to undo"):
         memory.graph.undo(edit.number)
 
 
@@ -266,7 +266,7 @@ def test_forgetting_where_a_name_was_first_said_reads_again_only_who_says_it(mem
     first = say(memory, "Ana", "01-10", "We went to Porto and met Zora Quill.")
     memory.add_many(
         {
-            "text": f"Number {number} was fine.",
+            "text": f"Number {number % 3} was fine.",
             "speaker": "Bo",
             "at": f"2026-02-01T10:{number % 60:02}Z",
             "key": f"{number}",
@@ -291,9 +291,9 @@ def test_what_ends_nothing_is_no_fault_of_the_file(memory: Memory) -> None:
 
 
 def test_an_employer_is_no_role(memory: Memory) -> None:
-    say(memory, "Ana", "01-10", "I'm a nurse.")
+    say(memory, "Ana", "01-10", "I'm an electrician.")
     say(memory, "Ana", "02-10", "I work at Siemens.")
-    assert told(memory.facts("Ana")) == [("Ana", "has_role", "nurse"), ("Ana", "works_at", "Siemens")]
+    assert told(memory.facts("Ana")) == [("Ana", "has_role", "electrician"), ("Ana", "works_at", "Siemens")]
     assert all(fact.open for fact in memory.facts("Ana"))
 
 

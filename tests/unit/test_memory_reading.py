@@ -179,7 +179,7 @@ def test_the_end_of_a_long_message_is_found_and_pointed_at() -> None:
     words = " ".join(f"Sentence {n} talks about ordinary things of the day." for n in range(700))
     end = "At the very end the combination of the safe is marzipan seventeen."
     text = f"{words} {end}"
-    with Memory.open(":memory:") as memory:
+    with Memory.open(":memory:", reader="none") as memory:
         memory.add_many([{"text": f"Distraction {n} about ordinary things and a safe place."} for n in range(50)])
         long = memory.add(text, speaker="Ana")
         assert len(text.split()) > 5_000

@@ -72,9 +72,26 @@ def test_what_was_never_true_answers_nothing() -> None:
         assert "Lisbon" in memory.ask("Where does Ana live?", now=later).text
 
 
+@pytest.mark.parametrize(
+    ("reason", "said"), [("ended", "no longer so since 18 November 2026"), ("never_true", "retracted")]
+)
+def test_what_is_retracted_is_no_answer_and_says_so(reason: str, said: str) -> None:
+    with Memory.open(":memory:", background=False) as memory:
+        memory.add("I work at Siemens.", speaker="Cara", at=JANUARY)
+        memory.add("My boss is Mia.", speaker="Cara", at=JANUARY)
+        (work,) = (one for one in memory.statements() if one.value == "Siemens")
+        memory.retract(work.id, reason=reason, at="2026-11-18" if reason == "ended" else None)
+        now = datetime(2026, 12, 1, tzinfo=UTC)
+        answer = memory.ask("Where does Cara work?", now=now)
+        assert "Siemens" not in answer.text + answer.nearest
+        assert f"I work at Siemens. ({said})" in memory.context("Where does Cara work?", now=now).text
+        assert memory.recall("Where does Cara work?", now=now)[0].replaced_at is not None
+        assert "Siemens" in memory.ask("Where did Cara work in January 2026?", now=now).text or reason == "never_true"
+
+
 @pytest.mark.slow
 def test_what_changed_is_answered_with_what_holds_now() -> None:
-    """Measured: 29 of 40 changes are answered with the newer line, and so are 4 of 40 traps."""
+    """Measured: 29 of 40 changes are answered with the newer line, and so are 5 of 40 traps."""
     new, trapped = 0, 0
     for line in UPDATES.read_text(encoding="utf-8").splitlines():
         told = json.loads(line)

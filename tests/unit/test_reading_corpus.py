@@ -63,6 +63,7 @@ def test_a_written_conversation_has_spans() -> None:
     assert [question.turn for question in told.questions] == [2, None]
 
 
+@pytest.mark.slow
 def test_own_conversations_load_and_split_by_conversation() -> None:
     found = corpus.load()
     splits = [one.split for one in found]

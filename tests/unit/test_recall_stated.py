@@ -88,11 +88,7 @@ def told(memory: Memory, *said: tuple[str, str], speaker: str = "Ana") -> None:
             "My rank in the chess club is ninth.",
             "My rank in the chess club is fourth.",
         ),
-        (
-            "How many jars of honey do I have so far?",
-            "I have 12 jars of honey.",
-            "That makes 15 jars of honey already.",
-        ),
+        ("How many jars of honey do I have so far?", "I have 12 jars of honey.", "I have 15 jars of honey now."),
     ],
 )
 def test_asked_how_things_stand_the_newer_statement_comes_first(
@@ -176,6 +172,7 @@ def test_what_is_over_is_no_news_where_its_successor_may_not_be_seen(moved: Memo
     assert inside(context.text) == "5 January 2026\n[1] Ana: I live in Lisbon."
 
 
+@pytest.mark.slow
 def test_whatever_leads_the_budget_holds(moved: Memory) -> None:
     led = 0
     for budget in range(1, 120):

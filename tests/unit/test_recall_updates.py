@@ -25,12 +25,14 @@ def memory() -> Iterator[Memory]:
         yield memory
 
 
+@pytest.mark.slow
 def test_asked_for_today_the_newer_of_two_statements_mostly_comes_first(memory: Memory) -> None:
     right = [pair["new"] == _asked(memory, pair, pair["old"], pair["new"])[0].event.text for pair in _TODAY]
     assert len(right) == 40
     assert sum(right) >= 32  # without the stage it is 18
 
 
+@pytest.mark.slow
 def test_what_is_no_news_rarely_takes_the_place_of_what_is_asked(memory: Memory) -> None:
     moved = [
         any(

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from everyword import Memory, Session
+from everyword.errors import InvalidFilter
 from everyword.types.events import SummaryPart
 
 START = datetime(2026, 3, 2, 10, tzinfo=UTC)
@@ -132,3 +133,49 @@ def test_a_period_outside_of_what_may_be_seen_tells_nothing(memory: Memory) -> N
     now = START + timedelta(days=20)
     seen = memory.context("What happened to Ana in March?", 300, now=now, until=START).text
     assert "kitchen" not in seen
+
+
+def test_sessions_are_listed_in_the_order_that_is_asked_for(memory: Memory) -> None:
+    say(memory, "first", ("Ana", "one"), days=0)
+    say(memory, "second", ("Ana", "one"), ("Tom", "two"), ("Ana", "three"), days=1)
+    say(memory, "third", ("Ana", "one"), ("Tom", "two"), days=2)
+    assert [one.name for one in memory.sessions()] == ["third", "second", "first"]
+    assert [one.name for one in memory.sessions(order="oldest")] == ["first", "second", "third"]
+    assert [one.name for one in memory.sessions(order="longest", limit=2)] == ["second", "third"]
+    with pytest.raises(InvalidFilter, match=r"Unknown order 'best'.*latest, oldest, longest"):
+        memory.sessions(order="best")
+
+
+@pytest.mark.parametrize("order", ["latest", "oldest", "longest"])
+def test_pages_of_sessions_give_what_the_list_gives(memory: Memory, order: str) -> None:
+    for number in range(7):
+        say(memory, f"session {number}", *[("Ana", "The kitchen is blue.")] * (1 + number % 3), days=number)
+    shown, cursor = list[Session](), None
+    while True:
+        page = memory.admin.page_of_sessions(order=order, limit=3, cursor=cursor)
+        shown += page
+        if (cursor := page.next) is None:
+            break
+    assert shown == memory.sessions(order=order)
+
+
+def test_a_page_of_sessions_goes_on_behind_the_last_one_shown(memory: Memory) -> None:
+    for number in range(5):
+        say(memory, f"session {number}", ("Ana", "The kitchen is blue."), days=number)
+    first = memory.admin.page_of_sessions(limit=2)
+    say(memory, "session 5", ("Ana", "The kitchen is green."), days=5)
+    memory.forget(session="session 3")
+    say(memory, "session 6", ("Ana", "The kitchen is red."), days=6)
+    assert [one.name for one in first] == ["session 4", "session 3"]
+    # The last one shown is gone: then the place counts.
+    assert [one.name for one in memory.admin.page_of_sessions(limit=2, cursor=first.next)] == ["session 4", "session 2"]
+    again = memory.admin.page_of_sessions(limit=3)
+    say(memory, "session 7", ("Ana", "The kitchen is grey."), days=7)
+    assert [one.name for one in memory.admin.page_of_sessions(limit=2, cursor=again.next)] == ["session 2", "session 1"]
+
+
+def test_a_cursor_of_sessions_may_point_anywhere(memory: Memory) -> None:
+    assert list(memory.admin.page_of_sessions(cursor="5.17")) == []
+    say(memory, "one", ("Ana", "The kitchen is blue."))
+    assert [one.name for one in memory.admin.page_of_sessions(cursor="-3.17")] == ["one"]
+    assert list(memory.admin.page_of_sessions(cursor="5.17")) == []

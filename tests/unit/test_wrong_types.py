@@ -31,6 +31,7 @@ def _methods() -> Iterator[str]:
                 yield f"{part}.{name}".removeprefix(".")
 
 
+@pytest.mark.slow
 def test_no_call_with_wrong_values_leaks_an_error_of_pythons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     calls, leaks = 0, list[str]()

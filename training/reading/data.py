@@ -7,17 +7,18 @@ import lzma
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from everyword.models.reader.decoding import ABOUT, GOALS, KINDS, MODES, PAIRS, STATES, TYPES
-from everyword.models.reader.rows import LOWER, NO_WORD, PUNCTUATION, JoinedRow, ReadingRow
-from training.reading.corpus import Conversation, Span, Statement, Turn, wnut
+from everyword.models.reader.rows import LOWER, NO_WORD, PUNCTUATION, JoinedRow, ReadingRow, sentences
+from training.reading.corpus import Conversation, Entity, Span, Statement, Turn, wnut
 from training.reading.evaluation import gold_tokens
 from training.reading.examples import Writer, covered, side, statements_of, tags
 
@@ -25,6 +26,7 @@ LEAST_RELATION = 8  # statements that a relation needs to have a class of its ow
 NONE = -100  # what cross-entropy leaves out
 # Sources whose lines answer their questions each by itself.
 ANSWERING = {"squad", "xquad", "friendsqa", "realmem", "timeqa"}
+LEAST_ALONE = 5  # words of a sentence that is read by itself; a shorter one needs the others
 LOWERED = 0.15  # rows that are read as if they had no capitals
 UNSHAPED = 0.05  # rows of which nothing is said about capitals
 TURNED = 0.3  # of the pairs that are the same in either order are read the other way about
@@ -35,6 +37,7 @@ ROLES = frozenset({"user", "assistant", "tool", "system", "agent", "bot"})  # sp
 LEFT_OUT = 0.1  # of the questions with an answer are asked without the line that has it
 OF_ANOTHER = 0.25  # of the questions about a speaker are asked of another one, too
 
+Labels = TypeVar("Labels", Entity, Statement)
 Rng = np.random.Generator
 Indices = np.ndarray[Any, Any]
 Told = tuple[int, Span, str]  # a statement: its turn, its quote, whom it is about
@@ -63,6 +66,42 @@ class Batch:
     @property
     def parts(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         return self.ids, self.there, self.segments, self.shapes
+
+
+def alone(turn: Turn) -> Iterator[Turn]:
+    """Make a turn of each sentence that says what it says by itself, with speaker and date, and without.
+
+    Whoever saves a note, or lets an agent remember something, writes single sentences.
+    """
+    for start, end in sentences(turn.text):
+        inside = [s for s in turn.statements if s.start < end and s.end > start]
+        skipped = (start, end) == (0, len(turn.text)) or len(turn.text[start:end].split()) < LEAST_ALONE
+        if skipped or not all(map(partial(_is_within, start, end), inside)):
+            continue
+        part = replace(
+            turn,
+            text=turn.text[start:end],
+            entities=tuple(_moved(e, start) for e in turn.entities if start <= e.start and e.end <= end),
+            statements=tuple(
+                replace(_moved(s, start), value=_back(s.value, start), about_span=_back(s.about_span, start))
+                for s in inside
+            ),
+        )
+        yield part
+        yield replace(part, speaker="", at=None)
+
+
+def _is_within(start: int, end: int, one: Statement) -> bool:
+    named = one.about_span is None or (not one.about_before and start <= one.about_span[0] and one.about_span[1] <= end)
+    return start <= one.start and one.end <= end and named
+
+
+def _moved(one: Labels, start: int) -> Labels:
+    return replace(one, start=one.start - start, end=one.end - start)
+
+
+def _back(span: Span | None, start: int) -> Span | None:
+    return None if span is None else (span[0] - start, span[1] - start)
 
 
 def relations_of(conversations: Sequence[Conversation]) -> list[str]:

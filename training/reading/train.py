@@ -35,6 +35,7 @@ from training.reading.data import (
     ReadTable,
     Rng,
     Source,
+    alone,
     labelled,
     named_readings,
     pad,
@@ -72,6 +73,7 @@ class Plan:
     smooth: float = 0.1  # of the labels of kinds and pairs
     decay: float = 0.05
     batch: int = 64
+    bare: float = 0.25  # turns without the one before and single sentences, for each labelled turn
     kind: float = 1.5
     pair: float = 1.5
     unrelated: float = 0.3  # pairs that nobody related, for each labelled one
@@ -195,15 +197,17 @@ class Material:
         self.mask = writer.markers.mask
         own = [labelled(row, bench.relations) for one in conversations for row in writer.readings(one)]
         later = [turn for one in conversations for turn in one.turns[1:]]
-        bare = [labelled(row, bench.relations) for turn in later for row in writer.windows(turn, None)]
+        turns = [turn for one in conversations for turn in one.turns if turn.with_statements]
+        single = [part for turn in turns for part in alone(turn)]
+        bare = [labelled(row, bench.relations) for turn in (*later, *single) for row in writer.windows(turn, None)]
         names = [labelled(row, bench.relations) for row in bench.names]
         self.turns = len(own)
         self.readings = ReadTable([*own, *bare, *names], device)
         self.chance = np.random.default_rng(plan.seed)
 
         def read(chance: Rng) -> Indices:
-            # Some turns without the one before: the product has none for the first event of a session.
-            without = chance.permutation(len(bare))[: len(own) // 10] + len(own)
+            # Some turns without the one before, and single sentences: a note, or the first event of a session.
+            without = chance.permutation(len(bare))[: round(plan.bare * len(own))] + len(own)
             named = chance.permutation(len(names))[: round(0.15 * len(own))] + len(own) + len(bare)
             return np.concatenate([np.arange(len(own)), without, named]).astype(np.int64)
 

@@ -65,7 +65,7 @@ export abstract class Operations {
     return this.call("entities", "wing", args, options);
   }
 
-  /** Show whom or what a name means: its names, its type, and when it was mentioned. */
+  /** Show who or what a name refers to: its names, its type, and when it was mentioned. */
   entity(args: Arguments<"entity">, options?: CallOptions): Promise<Result<"entity">> {
     return this.call("entity", "wing", args, options);
   }
@@ -135,7 +135,7 @@ export abstract class Operations {
     return this.call("concept", "wing", args, options);
   }
 
-  /** Fold waiting events into concepts, or show what that would change. */
+  /** Fold queued events into concepts, or show what that would change. */
   fold(args: Arguments<"fold"> = {}, options?: CallOptions): Promise<Result<"fold">> {
     return this.call("fold", "space", args, options);
   }
@@ -185,7 +185,7 @@ export abstract class Operations {
     return this.call("rebuild", "file", args, options);
   }
 
-  /** Do all waiting work, such as vectors that a model failed to make. */
+  /** Do all queued work, such as vectors that a model failed to compute. */
   settle(args: Arguments<"settle"> = {}, options?: CallOptions): Promise<Result<"settle">> {
     return this.call("settle", "file", args, options);
   }
@@ -225,7 +225,7 @@ export abstract class Operations {
     return this.call("intent", "wing", args, options);
   }
 
-  /** List waiting jobs, oldest first. */
+  /** List queued jobs, oldest first. */
   jobs(args: Arguments<"jobs"> = {}, options?: CallOptions): Promise<Result<"jobs">> {
     return this.call("jobs", "wing", args, options);
   }

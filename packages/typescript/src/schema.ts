@@ -256,7 +256,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Show whom or what a name means: its names, its type, and when it was mentioned.
+         * Show who or what a name refers to: its names, its type, and when it was mentioned.
          * @description Needs a key that may read.
          */
         post: operations["entity_post"];
@@ -536,7 +536,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Fold waiting events into concepts, or show what that would change.
+         * Fold queued events into concepts, or show what that would change.
          * @description Events are folded as they are written. Some wait after an import, or where folding is off. Needs a key that may write.
          */
         post: operations["fold_post"];
@@ -736,7 +736,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Do all waiting work, such as vectors that a model failed to make.
+         * Do all queued work, such as vectors that a model failed to compute.
          * @description Needs a key that may admin.
          */
         post: operations["settle_post"];
@@ -896,7 +896,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * List waiting jobs, oldest first.
+         * List queued jobs, oldest first.
          * @description Needs a key that may read.
          */
         post: operations["jobs_post"];
@@ -1854,13 +1854,13 @@ export interface operations {
                     /** @description the question */
                     query: string;
                     /**
-                     * @description most events, or auto: as many as the question needs (default: 10)
+                     * @description at most this many events, or auto: as many as the question needs (default: 10)
                      * @default 10
                      */
                     k?: number | "auto" | null;
                     /**
                      * Format: date-time
-                     * @description the time to answer from (default: this machine's clock)
+                     * @description the time that counts as now (default: this machine's clock)
                      */
                     now?: string | number | null;
                     /**
@@ -1933,7 +1933,7 @@ export interface operations {
                     /** @description the question */
                     query: string;
                     /**
-                     * @description most tokens of the text (default: 1200)
+                     * @description at most this many tokens (default: 1200)
                      * @default 1200
                      */
                     budget?: number | null;
@@ -1945,7 +1945,7 @@ export interface operations {
                     style?: "plain" | "reasoning" | null;
                     /**
                      * Format: date-time
-                     * @description the time to answer from (default: this machine's clock)
+                     * @description the time that counts as now (default: this machine's clock)
                      */
                     now?: string | number | null;
                     /**
@@ -2014,13 +2014,13 @@ export interface operations {
                     /** @description the question */
                     query: string;
                     /**
-                     * @description most tokens of context for an LLM (default: 1200)
+                     * @description at most this many tokens of context for an LLM (default: 1200)
                      * @default 1200
                      */
                     budget?: number | null;
                     /**
                      * Format: date-time
-                     * @description the time to answer from (default: this machine's clock)
+                     * @description the time that counts as now (default: this machine's clock)
                      */
                     now?: string | number | null;
                     /**
@@ -2087,7 +2087,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description most tokens of the text (default: 170)
+                     * @description at most this many tokens (default: 170)
                      * @default 170
                      */
                     budget?: number | null;
@@ -2095,7 +2095,7 @@ export interface operations {
                     topic?: string | null;
                     /**
                      * Format: date-time
-                     * @description the time to answer from (default: this machine's clock)
+                     * @description the time that counts as now (default: this machine's clock)
                      */
                     now?: string | number | null;
                 };
@@ -2236,7 +2236,7 @@ export interface operations {
                 "application/json": {
                     /** @description a statement's id */
                     id?: string | null;
-                    /** @description instead, the id of an event, for all that it states; may be given more than once */
+                    /** @description instead of ID: everything that the event with this id states; may be given more than once */
                     events?: string[] | null;
                 };
             };
@@ -2783,7 +2783,7 @@ export interface operations {
                     category?: "task" | "plan" | null;
                     /**
                      * Format: date-time
-                     * @description the time to answer from (default: this machine's clock)
+                     * @description the time that counts as now (default: this machine's clock)
                      */
                     now?: string | number | null;
                     /**
@@ -2880,13 +2880,13 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description most tokens of the text (default: 2000)
+                     * @description at most this many tokens (default: 2000)
                      * @default 2000
                      */
                     budget?: number | null;
                     /**
                      * Format: date-time
-                     * @description the time to answer from (default: this machine's clock)
+                     * @description the time that counts as now (default: this machine's clock)
                      */
                     now?: string | number | null;
                     /**
@@ -2926,12 +2926,12 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description most rooms of a wing (default: 20)
+                     * @description at most this many rooms of a wing (default: 20)
                      * @default 20
                      */
                     rooms?: number | null;
                     /**
-                     * @description most events of a room (default: 10)
+                     * @description at most this many events of a room (default: 10)
                      * @default 10
                      */
                     drawers?: number | null;
@@ -3169,9 +3169,9 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description the event's id, as recall cites it */
+                    /** @description the event's id, as recall cites it; its first six digits are enough */
                     id?: string | null;
-                    /** @description your own id for the event, instead */
+                    /** @description instead of ID: your own id for the event */
                     key?: string | null;
                 };
             };
@@ -3221,6 +3221,11 @@ export interface operations {
                      * @description answer with what was known at this time
                      */
                     as_of?: string | number | null;
+                    /**
+                     * @description latest, oldest or longest first (default: latest)
+                     * @default latest
+                     */
+                    order?: string | null;
                     /**
                      * @description entries per page (default: 100, at most 1,000)
                      * @default 100
@@ -3357,7 +3362,7 @@ export interface operations {
                      */
                     dry_run?: boolean | null;
                     /**
-                     * @description on a server, rewrite its tables now; they are locked meanwhile
+                     * @description on PostgreSQL, rewrite the tables now, which locks them
                      * @default false
                      */
                     scrub?: boolean | null;
@@ -3486,7 +3491,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description on a server, also rewrite its tables after a forget; they are locked meanwhile
+                     * @description on PostgreSQL, also rewrite the tables after a forget, which locks them
                      * @default false
                      */
                     scrub?: boolean | null;
@@ -3689,7 +3694,7 @@ export interface operations {
                     /** @description the position that the previous call returned; "now" for the newest position */
                     after?: string | null;
                     /**
-                     * @description most changes of each kind (default: 100)
+                     * @description at most this many changes of each kind (default: 100)
                      * @default 100
                      */
                     limit?: number | null;
@@ -3731,13 +3736,13 @@ export interface operations {
                     /** @description the question */
                     query: string;
                     /**
-                     * @description most events, or auto: as many as the question needs (default: 10)
+                     * @description at most this many events, or auto: as many as the question needs (default: 10)
                      * @default 10
                      */
                     k?: number | "auto" | null;
                     /**
                      * Format: date-time
-                     * @description the time to answer from (default: this machine's clock)
+                     * @description the time that counts as now (default: this machine's clock)
                      */
                     now?: string | number | null;
                     /**
@@ -3864,7 +3869,7 @@ export interface operations {
                     id: string;
                     /**
                      * Format: date-time
-                     * @description the time to answer from (default: this machine's clock)
+                     * @description the time that counts as now (default: this machine's clock)
                      */
                     now?: string | number | null;
                 };
@@ -3940,7 +3945,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description most nodes (default: 150)
+                     * @description at most this many nodes (default: 150)
                      * @default 150
                      */
                     limit?: number | null;

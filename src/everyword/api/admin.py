@@ -19,6 +19,7 @@ from everyword.api.arguments import (
     Time,
     checked_count,
     checked_limit,
+    checked_order,
     checked_path,
     checked_question,
     chosen,
@@ -33,11 +34,23 @@ from everyword.engine.engine import Progress, silent
 from everyword.engine.retry import again
 from everyword.errors import EverywordError, InvalidInput, NotFound
 from everyword.jobs.feed import KINDS, SECRET_PREFIX, FeedScope, FeedToJson, Send, deliver, feed, waiting
-from everyword.knowledge.sessions import with_summaries
+from everyword.knowledge.sessions import list_sessions, with_summaries
 from everyword.settings import AUTO
 from everyword.storage.rows import FACTS, STATEMENTS, Cursor, Extent
 from everyword.text.rendering import fenced, visible
-from everyword.types.events import Activity, Event, Filter, Hits, Imported, Json, Receipt, Report, Session
+from everyword.types.events import (
+    Activity,
+    Event,
+    Filter,
+    Hits,
+    Imported,
+    Json,
+    Receipt,
+    Report,
+    Session,
+    SessionOrder,
+    fingerprint,
+)
 from everyword.types.graph import Entity, Fact
 from everyword.types.records import Record, RecordKind, record_of
 from everyword.types.service import (
@@ -376,7 +389,9 @@ class Admin:
             begin, end = _span(which, found)
             # The last part ends behind the last event.
             width = max(1, -(-(end - begin) // most))
-            counted = reader.counted(which, begin=begin, width=width) if found.events else {}
+            counted = {0: found.events}
+            if most > 1 and found.events:
+                counted = reader.counted(which, begin=begin, width=width)
             speakers = reader.speakers(wing=self.scope.wing, limit=_MOST_NAMES)
             wings = [self.scope.wing] if self.scope.wing is not None else reader.wings(limit=_MOST_NAMES)
         return Activity(
@@ -440,6 +455,34 @@ class Admin:
         with self.scope.reader() as reader:
             rows = reader.page(which, after=after, newest_first=newest_first, limit=most + 1)
         return Page((event for _, event in rows[:most]), next=_cursor(*rows[most - 1][0]) if len(rows) > most else None)
+
+    @public
+    def page_of_sessions(
+        self,
+        *,
+        cursor: str | None = None,
+        wing: str | None = None,
+        speaker: str | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+        as_of: Time | None = None,
+        order: str = SessionOrder.LATEST,
+        limit: int = 100,
+    ) -> Page[Session]:
+        """Read a page of sessions(); cursor: the `next` of the page before."""
+        which = self.scope.filter(wing=wing, speaker=speaker, since=since, until=until, as_of=as_of)
+        most, by = checked_count("limit", limit, _MOST_A_PAGE), checked_order(order)
+        begin, last = (0, None) if cursor is None else _numbers(cursor, 2)
+        begin = max(0, begin)
+        with self.scope.reader(STATEMENTS, FACTS) as reader:
+            rows = list_sessions(reader, which, by, limit=begin + most + 1)
+            if last is not None and [_number_of(one) for one in rows[begin - 1 : begin]] != [last]:
+                # Sessions came or went since: go on behind the last one that was shown.
+                rows = list_sessions(reader, which, by)
+                begin = next((place for place, one in enumerate(rows, 1) if _number_of(one) == last), begin)
+            shown = with_summaries(reader, rows[begin : begin + most], which)
+        end = begin + most
+        return Page(shown, next=_cursor(end, _number_of(shown[-1])) if len(rows) > end else None)
 
     @public
     def page_of_statements(
@@ -560,6 +603,11 @@ def _span(which: Filter, found: Extent) -> tuple[int, int]:
 
 def _cursor(*numbers: int) -> str:
     return ".".join(map(str, numbers))
+
+
+def _number_of(session: Session) -> int:
+    """Derive a number by which a cursor knows a session again."""
+    return int.from_bytes(fingerprint("session", session.name)[:6])
 
 
 def _numbers(cursor: str, count: int) -> tuple[int, ...]:

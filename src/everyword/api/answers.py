@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from everyword.api.arguments import checked_id
-from everyword.api.questions import DERIVE_S, MOST_HITS, search_hits
+from everyword.api.questions import MOST_HITS, search_hits
 from everyword.api.scope import Scope
 from everyword.engine.retry import again
 from everyword.errors import ModelError
@@ -140,7 +140,7 @@ def _time_comparison(question: str, asked: Analysis, found: Callable[[str, int],
 
 
 def _stated(scope: Scope, hits: Sequence[Hit]) -> list[Statement]:
-    with scope.reader(STATEMENTS, seconds=DERIVE_S) as reader:
+    with scope.reader(STATEMENTS, for_question=True) as reader:
         by_event = reader.statements_of([hit.seq for hit in hits])
     return [one for several in by_event.values() for one in several]
 
@@ -173,7 +173,7 @@ def pack_hits(
     if nothing_fits and not times:
         return absent(budget, scope.engine.tokenizer)
     hits = hits[:most]
-    with scope.reader(STATEMENTS, seconds=DERIVE_S) as reader:
+    with scope.reader(STATEMENTS, for_question=True) as reader:
         # Hits may be older than a forget, or another space's.
         there = reader.fetch([hit.seq for hit in hits])
         hits = [hit for hit in hits if hit.seq in there and there[hit.seq].id == hit.event.id]

@@ -16,7 +16,7 @@ from everyword.errors import BadLocation, InvalidEvent, InvalidFilter, InvalidIn
 from everyword.ingest.validation import checked_meta, checked_name
 from everyword.retrieval.config import RECIPES, SearchConfig
 from everyword.settings import Settings
-from everyword.types.events import Filter, Json, raw_event_id
+from everyword.types.events import SHORTEST_ID, Filter, Json, SessionOrder, raw_event_id, raw_event_ids
 from everyword.types.times import Clock, as_datetime
 from everyword.types.trust import Source
 
@@ -143,12 +143,25 @@ def chosen(choices: type[Choice], name: str, given: str | None, *, also: str | N
         raise InvalidFilter(f"Unknown {name} {given!r}.", fix=f"Choose one of {known}.") from error
 
 
+def checked_order(order: str) -> SessionOrder:
+    """Check the order in which sessions are listed."""
+    return chosen(SessionOrder, "order", order) or SessionOrder.LATEST
+
+
 def checked_id(id: object) -> bytes:
     """Check the id of an event; return its raw form."""
     raw = raw_event_id(id) if isinstance(id, str) else None
     if raw is None:
         raise InvalidInput(f"{id!r} is not the id of an event, which is ev_ and 32 hexadecimal digits.")
     return raw
+
+
+def checked_id_start(id: object) -> tuple[bytes, bytes]:
+    """Check the id of an event, or its beginning; return the first and the last raw id that begin so."""
+    raw_ids = raw_event_ids(id) if isinstance(id, str) else None
+    if raw_ids is None:
+        raise InvalidInput(f"{id!r} is not the id of an event, which is ev_ and {SHORTEST_ID} or more of its digits.")
+    return raw_ids
 
 
 def checked_path(path: object) -> Path:

@@ -53,7 +53,7 @@ class Concepts:
             ids = [id] if isinstance(id, str) and id.isascii() and id.isprintable() else []
             found = reader.concepts_by_id(ids, wing=self.scope.wing, as_of=then)
             if id not in found:
-                raise NotFound(f"There is no concept with id {id!r} here.", fix="See concepts.list().")
+                raise NotFound(f"There is no concept with id {id!r} here.", fix="`concepts` lists them.")
             grounds = self._grounds(reader, reader.members([id], as_of=then))
             edges = reader.concept_edges([id], as_of=then)
             if self.scope.wing is not None:
@@ -174,9 +174,9 @@ class Concepts:
             found = reader.fold_entry(id) if isinstance(id, str) else None
             visible = self._of_wing(reader, [found[1]]) if found is not None else []
         if not visible:
-            raise NotFound(f"There is no entry with id {id!r} here.", fix="See concepts.journal().")
+            raise NotFound(f"There is no entry with id {id!r} here.", fix="`journal` lists the entries.")
         if visible[0].undone:
-            raise OutOfDate(f"{id} was taken back already.", fix="Take that back in turn: see concepts.journal().")
+            raise OutOfDate(f"{id} was undone already.", fix="To redo it, undo its undoing, which `journal` lists.")
         return visible[0]
 
     def _grounds(self, reader: Reader, members: Sequence[Member]) -> tuple[Ground, ...]:

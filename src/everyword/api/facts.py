@@ -55,7 +55,7 @@ def find_one(scope: Scope, reader: Reader, name: str) -> Entity:
     """Find an entity by any of its names, or by its id."""
     found = read_entities(reader, [find_entity(reader, checked_entity_name("name", name))])[0]
     if scope.wing is not None and not _is_in_wing(scope, reader, found.id):
-        raise NotFound(f"Unknown entity {name!r}.", fix="List the names with entities().")
+        raise NotFound(f"Unknown entity {name!r}.", fix="`entities` lists the known names.")
     return found
 
 

@@ -118,7 +118,7 @@ class Graph:
 
         with self.scope.writer(FACTS) as writer:
             if not writer.undo_edit(number):
-                raise NotFound(f"There is no merge or split number {number} to take back here.", fix="See edits().")
+                raise NotFound(f"There is no merge or split number {number} to undo here.", fix="`edits` lists them.")
             rehome(writer)
             return next(self._described(writer, edit) for edit in writer.edits() if edit.number == number)
 

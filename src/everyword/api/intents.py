@@ -128,7 +128,7 @@ def _find(scope: Scope, id: str, now: Time | None) -> Intent:
     for intent in _intents(scope, now, None):
         if intent.id == id:
             return intent
-    raise NotFound(f"There is no intent with id {id!r} here.", fix="See intents.list(status='any').")
+    raise NotFound(f"There is no intent with id {id!r} here.", fix="`intents` lists them, with status any all of them.")
 
 
 def _with_source(scope: Scope, id: str) -> tuple[Intent, Event]:

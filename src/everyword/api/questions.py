@@ -17,13 +17,12 @@ from everyword.storage.rows import FACTS
 from everyword.types.events import Event, Filter, Hits
 
 MOST_HITS = 1_000
-DERIVE_S = 0.25  # that a question may wait for what was just written to be derived; its words are found at once
 
 
 def search_hits(scope: Scope, query: str, k: int | None, which: Filter, now: datetime) -> Hits:
     """Search by words and, where there is a model, by vectors."""
     engine = scope.engine
-    with scope.reader(FACTS, seconds=DERIVE_S) as reader:
+    with scope.reader(FACTS, for_question=True) as reader:
         model, embedder, _ = engine.models.serving(reader.file)
         if embedder is not None:
             warm(embedder)

@@ -41,17 +41,17 @@ class Scope:
     editor: str | None = None  # the author of all edits, whatever `by` says; None: as `by` says
 
     @contextmanager
-    def reader(self, *views: str, seconds: float | None = None) -> Generator[Reader]:
+    def reader(self, *views: str, for_question: bool = False) -> Generator[Reader]:
         """Take a snapshot in which some views, and those that they rest on, hold all that was written before.
 
-        seconds: how long to derive at most; after that, views are read as far as they are.
+        for_question: derive only a few events; with more, views are read as far as they are.
         """
         with self.engine.store.reader(self.space) as reader:
             needed = with_sources(self.engine.settings, views)
             if not needed or not behind(reader, needed):
                 yield reader
                 return
-        repeatable(self.engine, lambda: catch_up(self.engine, self.space, needed, seconds=seconds))
+        repeatable(self.engine, lambda: catch_up(self.engine, self.space, needed, for_question=for_question))
         with self.engine.store.reader(self.space) as reader:
             yield reader
 

@@ -125,7 +125,9 @@ def _current(scope: Scope, id: str) -> tuple[Statement, Event]:
     """Read a statement that may be changed, and the event that states it."""
     known = read_statement(scope, id)
     if known.status is not Status.CURRENT:
-        raise OutOfDate(f"{id} is {known.status}; only what is current changes.", fix="See its history().")
+        raise OutOfDate(
+            f"{id} is {known.status}; only current statements can be changed.", fix="`history` shows what replaced it."
+        )
     return known, _source(scope, known)
 
 

@@ -55,7 +55,7 @@ def set_identity(scope: Scope, text: str, *, wing: str | None, by: str | None, r
     if len(words) > _MOST_IDENTITY_CHARS:
         raise InvalidInput(
             f"An identity has at most {_MOST_IDENTITY_CHARS:,} characters; this one has {len(words):,}.",
-            fix="Say who the agent is in two or three sentences; add() the rest.",
+            fix="Say who the agent is in two or three sentences, and `add` the rest.",
         )
     kind = RecordKind.IDENTITY
     write_record(scope.engine, scope.space, kind, {}, by=scope.by(by), text=words, wing=wing, redact=redact)

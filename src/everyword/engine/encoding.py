@@ -122,7 +122,7 @@ class Models:
                 self._loaded[label] = self._load_own(active, label)
             own = self._loaded[label]
         if own is not None and not speaks_for(own, active):
-            self.say(f"This memory was written with {label}; installed is {own.card.label}. Run rebuild().")
+            self.say(f"This memory was written with {label}; installed is {own.card.label}. Run `rebuild`.")
             own = None
         if wanted is not None:
             serves = "its vectors are used" if own else "only words are searched"

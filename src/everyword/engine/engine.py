@@ -140,7 +140,7 @@ class Engine:
         if self.llm_spec is None:
             return None
         from everyword.engine.llm_budget import metered  # imports an HTTP client
-        from everyword.models.llm import load_llm
+        from everyword.models.llm.client import load_llm
 
         llm = load_llm(self.llm_spec)
         limit = self.settings.llm_tokens_per_day

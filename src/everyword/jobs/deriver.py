@@ -33,8 +33,10 @@ if TYPE_CHECKING:
 
 WORDS = "words"
 BATCH = 256  # events applied in one transaction when nobody waits for the write lock
-_FEW = 64  # events that a question waits for: whoever wrote a line and asks at once must be answered with it
-_FEW_S = 3.0  # at most, for these
+# Events that a question waits for, and how long: whoever wrote a line and asks at once must be answered with it. A
+# longer backlog is left to the background, so that a question is answered at once while a history is imported.
+_FEW = 32
+_FEW_S = 1.0
 _SLICE_S = 0.03  # that a batch in the background may hold the write lock
 _FIRST_SLICE = 4  # events in the first batch in the background; the time it takes decides on the next
 _QUIET_S = 0.05  # without a write before the background begins, so that a burst of writes is not slowed down
@@ -84,13 +86,13 @@ def catch_up(
     space: str,
     views: Sequence[str],
     *,
-    seconds: float | None = None,
+    for_question: bool = False,
     progress: Progress = silent,
 ) -> int:
     """Apply the log to some views, up to the last event at this moment; return the number of events applied.
 
-    seconds: stop after this time, also where others hold the write lock, with the rest left for later; a few events are
-    waited for longer. Takes the write lock only where a view is behind.
+    for_question: apply only a few events, for a second at most, also where others hold the write lock; the background
+    does the rest. Takes the write lock only where a view is behind.
     """
     if engine.store.read_only:
         return 0
@@ -98,10 +100,11 @@ def catch_up(
         target, missing = reader.last_seq, behind(reader, views)
         if not missing:
             return 0
-    if seconds is not None and missing <= _FEW:
-        seconds = max(seconds, _FEW_S)
-    end = None if seconds is None else time.monotonic() + seconds
-    limit, total, waiting = BATCH if seconds is None else _FIRST_SLICE, 0, set[str]()
+    if for_question and missing > _FEW:
+        engine.changed(space)  # wakes the background
+        return 0
+    end = time.monotonic() + _FEW_S if for_question else None
+    limit, total, waiting = _FIRST_SLICE if for_question else BATCH, 0, set[str]()
     while end is None or time.monotonic() < end:
         begun = time.monotonic()
         left = [view for view in views if view not in waiting]
@@ -114,10 +117,10 @@ def catch_up(
             break  # a question is answered all the same
         waiting |= stuck
         total += done
-        progress("views", total, total)
+        progress("statements", total, total)
         if not done and not stuck:
             break
-        if seconds is not None:
+        if for_question:
             limit = _next_limit(limit, time.monotonic() - begun)
         with engine.store.reader(space) as reader:
             cursors = reader.cursors()

@@ -23,7 +23,7 @@ def find_entity(reader: Reader, name: str) -> str:
     ids, keys = ((name,), ()) if name.startswith(ENTITY_PREFIX) else ((), (name_key(name),))
     rows = reader.names_of(ids=ids, keys=keys)
     if not rows:
-        raise NotFound(f"Unknown entity {name!r}.", fix="List the names with entities().")
+        raise NotFound(f"Unknown entity {name!r}.", fix="`entities` lists the known names.")
     return rows[0].home
 
 

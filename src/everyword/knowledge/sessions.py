@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -19,7 +20,18 @@ from everyword.knowledge.llm.summaries import written_of
 from everyword.storage.protocol import Reader
 from everyword.text.spans import prose, sentences
 from everyword.text.terms import question_terms, stop_terms
-from everyword.types.events import ASSISTANTS, Event, Filter, Hit, Session, Span, SummaryPart, Theme, raw_event_id
+from everyword.types.events import (
+    ASSISTANTS,
+    Event,
+    Filter,
+    Hit,
+    Session,
+    SessionOrder,
+    Span,
+    SummaryPart,
+    Theme,
+    raw_event_id,
+)
 from everyword.types.statements import TO_DO, Stance, Statement, StatementKind, Status
 from everyword.types.trust import states_nothing
 
@@ -48,6 +60,22 @@ _CENTRAL = 3.0  # how much it counts that the rest of the session speaks of the 
 _LEAST_SURE = 0.3  # confidence in what was decided, done or left open
 _SAME = 0.5  # cosine of words from which two sentences say the same
 _LEAST_TERMS, _FULL_TERMS = 3, 5  # words from which a sentence says something, and enough, by itself
+
+
+def list_sessions(reader: Reader, which: Filter, order: SessionOrder, *, limit: int | None = None) -> list[Session]:
+    """List sessions without summaries: all, or so many of them."""
+    if order is SessionOrder.LATEST:
+        return reader.sessions(which, limit=limit)
+    key = _oldest if order is SessionOrder.OLDEST else _longest
+    return sorted(reader.sessions(which), key=key)[:limit]
+
+
+def _oldest(session: Session) -> tuple[datetime, str]:
+    return session.first_at, session.name
+
+
+def _longest(session: Session) -> tuple[int, str]:
+    return -session.events, session.name
 
 
 def with_summaries(reader: Reader, listed: Sequence[Session], which: Filter) -> list[Session]:

@@ -19,7 +19,7 @@ from everyword.errors import EmbeddingFailed, EverywordError
 from everyword.models.onnx import Session, load_runtime, loading, open_session, register
 from everyword.models.protocol import well_formed
 from everyword.models.token_codec import unit
-from everyword.models.tokenizers import Encoding, open_tokenizer
+from everyword.models.tokenizers import open_tokenizer, unread_share
 from everyword.models.weights import ModelFiles
 
 MAX_TOKENS = 512  # the model's positions
@@ -29,7 +29,6 @@ MAX_THREADS_PER_TEXT = 4  # a sentence is too little work for more
 MAX_TEXTS_AT_ONCE = 8
 # From this many texts on, a second session pays off: it opens in .13 s and saves 2.5 ms per text on two cores.
 MANY_TEXTS = 32
-_UNKNOWN, _CONTINUES = "[UNK]", "##"  # WordPiece: an unknown word, and the prefix of a piece inside a word
 
 
 class Marker(IntEnum):
@@ -121,7 +120,7 @@ class TextEncoder(ABC, Generic[Made]):
         if text.isascii():
             return 0.0
         words = well_formed(text[:MAX_CHARACTERS])
-        return _unread(words, open_tokenizer(self._files.paths["tokenizer.json"]).encode(words))
+        return unread_share(words, open_tokenizer(self._files.paths["tokenizer.json"]).encode(words))
 
     def _run(self, session: Session, marker: Marker, text: str) -> Made:
         encoder = open_tokenizer(self._files.paths["tokenizer.json"])
@@ -200,17 +199,3 @@ class TwoHeadEncoder(TextEncoder[Encoded]):
 
 def _texts_at_once() -> int:
     return min(os.cpu_count() or 1, MAX_TEXTS_AT_ONCE)
-
-
-def _unread(text: str, encoding: Encoding) -> float:
-    """Compute the share of words that are unknown or split into single letters.
-
-    The English vocabulary has the letters of other alphabets, so words in them are not [UNK]; but the model learned
-    nothing from single letters.
-    """
-    known: dict[int, bool] = {}
-    for token, (start, end), word in zip(encoding.tokens, encoding.offsets, encoding.word_ids, strict=True):
-        if word is not None and any(map(str.isalnum, text[start:end])):
-            piece = token.removeprefix(_CONTINUES)
-            known[word] = known.get(word, False) or not (token == _UNKNOWN or (len(piece) == 1 and not piece.isascii()))
-    return 1 - sum(known.values()) / len(known) if known else 0.0

@@ -273,6 +273,22 @@ class WordPiece:
         return tuple(pieces) if start == len(word) else ((_UNKNOWN_PIECE, len(word)),)
 
 
+def unread_share(text: str, encoding: Encoding) -> float:
+    """Compute the share of words that are unknown or split into single letters.
+
+    The English vocabulary has the letters of other alphabets, so words in them are not [UNK]; but the model learned
+    nothing from single letters.
+    """
+    known: dict[int, bool] = {}
+    for token, (start, end), word in zip(encoding.tokens, encoding.offsets, encoding.word_ids, strict=True):
+        if word is not None and any(map(str.isalnum, text[start:end])):
+            piece = token.removeprefix(_CONTINUES)
+            known[word] = known.get(word, False) or not (
+                token == _UNKNOWN_PIECE or (len(piece) == 1 and not piece.isascii())
+            )
+    return 1 - sum(known.values()) / len(known) if known else 0.0
+
+
 _START, _END, _UNKNOWN_PIECE = "[CLS]", "[SEP]", "[UNK]"
 _SPECIAL = ("[PAD]", _UNKNOWN_PIECE, _START, _END, "[MASK]")
 
@@ -313,6 +329,7 @@ def _normalised(char: str) -> str:
     return "".join(one.lower() for one in bare)
 
 
+@lru_cache(maxsize=4096)
 def _is_cjk(char: str) -> bool:
     return any(first <= ord(char) <= last for first, last in _CJK)
 

@@ -70,8 +70,8 @@ EVERYWORD_SMALL = PinnedModel(
 EVERYWORD_READER = PinnedModel(
     name="everyword-reader",
     sha256={
-        "reader.onnx": "b3ddf3a4e0983347319ba68f7aa6b00d8f07c791222b1a236b7bcb4d9f977027",
-        "reader.json": "69c190ecba943a24bd9eccf7caa999a39dd04af3de14fa7a91d2d0442653ab8a",
+        "reader.onnx": "201e846c17a39a8b2dbdcf867bd5a8324fb8ca600771c782ba177d0fded5ff17",
+        "reader.json": "3bd39c65d9c21812dc1ebd3e7ab94afe85af3769c79393dd0d1a04af128f66fd",
     },
     package="everyword_models",
     package_folder="everyword-reader",

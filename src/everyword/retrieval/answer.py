@@ -19,7 +19,7 @@ from everyword.retrieval.dates_in_text import first_and_last_day, write_date
 from everyword.retrieval.newest_first import ASKS_FUTURE_DATE, HYPOTHETICAL
 from everyword.retrieval.query_analysis import Analysis, Kind, Shape
 from everyword.retrieval.subject_match import NamedPeople
-from everyword.retrieval.superseded import asks_past
+from everyword.retrieval.superseded import asks_past, is_retracted
 from everyword.text.dates import DateMention, Granularity, find_dates
 from everyword.text.dates.lexicon import NUMBER_WORD
 from everyword.text.dates.tense import verbs_look_back
@@ -35,7 +35,7 @@ from everyword.types.trust import Source, is_vouched, label_of, level_of, source
 # same share of unanswerable questions as it answers of answerable ones.
 ENOUGH = 0.5
 READ_HITS = 8  # in which the reader looks for the answer: some 8 ms each
-# Chosen on tests/data/updates.jsonl: 29 of 40 changes are answered with the newer line, 4 of 40 traps wrongly.
+# Chosen on tests/data/updates.jsonl: 29 of 40 changes are answered with the newer line, 5 of 40 traps wrongly.
 _NEARLY_AS_SURE = 4.0  # log odds by which an older answer may be surer than a newer one that takes its place
 _LESS_SURE = 2.0  # log odds below the least, where it surely takes the older one's place
 _MAY_REPLACE, _REPLACES = 0.1, 0.75
@@ -106,7 +106,7 @@ def content_terms(question: str, hits: Iterable[Hit]) -> set[int]:
 
 def refused(question: str, asked: Analysis, hits: Hits, by: str = "quote") -> Answer:
     """Say that the memory holds no answer; with the closest line, if it has a word of the question."""
-    near = hits[0] if hits and is_grounded(question, asked, hits[:1], ()) else None
+    near = hits[0] if hits and not is_retracted(hits[0]) and is_grounded(question, asked, hits[:1], ()) else None
     nearest = "" if near is None else _quoted(near, sentence_of(near, question, asked))
     return Answer(question=question, confidence=hits.confidence, written_by=by, nearest=nearest)
 
@@ -208,7 +208,10 @@ def newest_answer_first(
 def without_what_is_over(
     read: Sequence[ReadAnswer], stated: Iterable[Statement], least: float, upto: datetime
 ) -> list[ReadAnswer]:
-    """Leave out answers in words that held no more at a time, or never did, where another is at least so sure."""
+    """Leave out answers in words that held no more at a time, or never did.
+
+    Without another answer as sure, only retracted ones are left out: words may have been compared wrongly.
+    """
     by_event: dict[str, list[Statement]] = {}
     for statement in stated:
         by_event.setdefault(statement.event_id, []).append(statement)
@@ -222,7 +225,9 @@ def without_what_is_over(
         return bool(said) and all(_is_over(statement, upto) for statement in said)
 
     left = [one for one in read if not is_over(one)]
-    return left if any(one.score >= least for one in left) else list(read)
+    if any(one.score >= least for one in left):
+        return left
+    return [one for one in read if not (is_retracted(one.hit) and is_over(one))]
 
 
 def _is_over(statement: Statement, upto: datetime) -> bool:

@@ -71,11 +71,13 @@ class _Line:
         """Render the line with its mark, its day if it stands under none, and the mark of what replaced it."""
         words, notes = self._parts
         day = [day_in_words(self.event.at)] if dated else []
-        over = (
-            [] if self.until is None else [f"no longer so since {day_in_words(self.until)}" + (see and f", see {see}")]
-        )
-        notes = [*day, *notes, *over]
+        notes = [*day, *notes, *([] if self.until is None else [self._over(self.until) + (see and f", see {see}")])]
         return f"{mark} {words}" + (f" ({'; '.join(notes)})" if notes else "")
+
+    def _over(self, until: datetime) -> str:
+        if self.replaced_by is None and until <= self.event.at:
+            return "retracted"
+        return f"no longer so since {day_in_words(until)}"
 
     @cached_property
     def _parts(self) -> tuple[str, list[str]]:

@@ -9,12 +9,14 @@ from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
+from everyword.knowledge.comparing import correction_of
 from everyword.retrieval.newest_first import PAST
 from everyword.retrieval.query_analysis import Analysis
 from everyword.storage.postings import Seqs
 from everyword.storage.protocol import Reader
 from everyword.text.terms import question_terms, term_counts
 from everyword.types.events import Event, Hit, Score, Span, raw_event_id
+from everyword.types.records import RecordKind
 from everyword.types.statements import Statement, Status
 from everyword.types.times import day_in_words
 
@@ -43,15 +45,22 @@ def current_first(
     """
     looked_at = [hit for hit in hits[:DEPTH] if hit.seq in closed]
     stated = reader.statements_of([hit.seq for hit in looked_at]) if looked_at else {}
+    any_retracted = any(one.status is Status.RETRACTED for some in stated.values() for one in some)
+    retracted = _retracted(reader) if any_retracted else set[str]()
     terms = set(question_terms(question))
     order = list(hits)
     for hit in looked_at:
         old = _over(stated.get(hit.seq, ()), terms)
-        last = _last_version(reader, old, allowed) if old is not None else None
-        if old is None or last is None or last[1][0] == hit.seq:
+        if old is None:
+            continue
+        place = next(n for n, one in enumerate(order) if one.seq == hit.seq)
+        if old.id in retracted:
+            order[place] = replace(order[place], replaced_at=old.valid_to)
+            continue
+        last = _last_version(reader, old, allowed)
+        if last is None or last[1][0] == hit.seq:
             continue
         new, known = last
-        place = next(n for n, one in enumerate(order) if one.seq == hit.seq)
         order[place] = replace(order[place], replaced_by=new.event_id, replaced_at=old.valid_to)
         if not asks_past(question, asked):
             order = _with_above(order, place, known, new, day_in_words(old.valid_to) if old.valid_to else "")
@@ -71,6 +80,17 @@ def statement_terms(statement: Statement) -> Mapping[int, int]:
     return term_counts(statement.content, slot)
 
 
+def is_retracted(hit: Hit) -> bool:
+    """Tell whether somebody retracted what a hit says, so that nothing holds in its place."""
+    return hit.replaced_at is not None and hit.replaced_by is None
+
+
+def _retracted(reader: Reader) -> set[str]:
+    """List the statements that people retracted."""
+    edits = (correction_of(event) for _, event in reader.records((RecordKind.RETRACTION.value,)))
+    return {one.statement_id for one in edits if one is not None}
+
+
 def _last_version(reader: Reader, old: Statement, allowed: Seqs | None) -> tuple[Statement, tuple[int, Event]] | None:
     """Follow the versions of a statement to the last that may be shown: what holds now, or the words that ended it."""
     for version in reversed(reader.versions(old.id)):
@@ -85,7 +105,7 @@ def _last_version(reader: Reader, old: Statement, allowed: Seqs | None) -> tuple
 def _found(reader: Reader, statement: Statement, allowed: Seqs | None) -> tuple[int, Event] | None:
     raw_id = raw_event_id(statement.event_id)
     known = reader.find([raw_id]).get(raw_id) if raw_id is not None else None
-    if known is None or (allowed is not None and known.seq not in set(allowed.tolist())):
+    if known is None or (allowed is not None and not (allowed == known.seq).any()):
         return None
     return known.seq, known.event
 

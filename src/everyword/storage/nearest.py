@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everyword.storage.postings import Ranking, Seqs, best
+from everyword.storage.postings import Ranking, Seqs, best, contained
 
 _WINDOW_BITS = 10
 _SEQ_BITS = 42
@@ -92,11 +92,14 @@ class PooledView(NamedTuple):
         """Rank the `k` nearest events by cosine; a long event counts by its best window."""
         if not len(self.seqs) or (allowed is not None and not len(allowed)):
             return Ranking(np.empty(0, np.int64), np.empty(0, np.float32))
-        rows = None if allowed is None else np.flatnonzero(np.isin(self.seqs, allowed, kind="sort"))
+        rows = None if allowed is None else np.flatnonzero(contained(self.seqs, allowed))
         if self.floats.shape[1] < self.pooled.shape[1] and (rows is None or len(rows) > _NARROW):
             rows = self._shortlist(question, rows, k)
         if rows is None:
             return _best_window(self.seqs, _cosines(self.floats, question), k)
+        if self.floats.shape[1] == self.pooled.shape[1] and 2 * len(rows) > len(self.seqs):
+            # Most of them: copying their rows would take longer than comparing all.
+            return _best_window(self.seqs[rows], _cosines(self.floats, question)[rows], k)
         return _best_window(self.seqs[rows], _cosines(self.pooled[rows].astype(np.float32), question), k)
 
     def _shortlist(self, question: NDArray[np.float32], rows: NDArray[np.int64] | None, k: int) -> NDArray[np.int64]:

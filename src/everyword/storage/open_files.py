@@ -103,7 +103,7 @@ def read_beside(path: Path) -> Generator[None]:
         if is_held(path):
             raise InvalidInput(
                 f"{path} belongs to a memory that is open here, and can't be read as a file.",
-                fix="backup() copies a memory, export() writes what it holds.",
+                fix="Copy a memory with `backup`, or write its events with `export`.",
             )
         inode = _inode(path)
         if inode is not None:

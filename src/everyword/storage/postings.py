@@ -204,7 +204,7 @@ class Bm25:
         """Rank the best `k` events, the newer first among equals; `allowed` is sorted."""
         seqs, scores = self._summed()
         if allowed is not None and len(seqs):
-            keep = _contained(seqs, allowed)
+            keep = contained(seqs, allowed)
             seqs, scores = seqs[keep], scores[keep]
         return best(seqs, scores, k)
 
@@ -234,7 +234,8 @@ def best(seqs: Seqs, scores: Scores, k: int) -> Ranking:
     return Ranking(seqs[order], scores[order])
 
 
-def _contained(seqs: Seqs, allowed: Seqs) -> NDArray[np.bool_]:
+def contained(seqs: Seqs, allowed: Seqs) -> NDArray[np.bool_]:
+    """Tell which of some events are among others, which are sorted."""
     if not len(allowed):
         return np.zeros(len(seqs), np.bool_)
     at = np.minimum(np.searchsorted(allowed, seqs), len(allowed) - 1)

@@ -520,6 +520,8 @@ CREATE UNIQUE INDEX statements_id ON statements (space, id);
 
 CREATE INDEX statements_kind ON statements (space, kind, status, number);
 
+CREATE INDEX statements_number ON statements (space, number);
+
 CREATE INDEX statements_replaces ON statements (space, replaces) WHERE replaces IS NOT NULL;
 
 CREATE INDEX statements_seq ON statements (space, seq);

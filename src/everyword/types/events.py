@@ -144,7 +144,7 @@ class Hit:
     scores: tuple[Score, ...] = ()
     seq: int = 0  # position in the log; orders events of the same moment
     replaced_by: str | None = None  # id of the event that says what holds now instead
-    replaced_at: datetime | None = None  # until when it held
+    replaced_at: datetime | None = None  # until when it held; without `replaced_by` if somebody retracted it
 
     @property
     def text(self) -> str:
@@ -257,6 +257,14 @@ class WrittenSentence:
     event_ids: tuple[str, ...]
 
 
+class SessionOrder(StrEnum):
+    """Which sessions are listed first."""
+
+    LATEST = "latest"
+    OLDEST = "oldest"
+    LONGEST = "longest"  # by the number of events
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
     """A conversation or work session, derived from its events."""
@@ -365,7 +373,10 @@ PROGRAMS = frozenset(("system", "tool", "function", "developer"))  # set up or r
 
 
 EVENT_PREFIX = "ev_"
-_EVENT_ID = lazy_pattern(rf"{EVENT_PREFIX}([0-9a-f]{{32}})")
+_ID_DIGITS = 32
+SHORTEST_ID = 6  # hexadecimal digits by which an event can be named: one in 16 million
+_EVENT_ID = lazy_pattern(rf"{EVENT_PREFIX}([0-9a-f]{{{_ID_DIGITS}}})")
+_EVENT_ID_START = lazy_pattern(rf"{EVENT_PREFIX}([0-9a-f]{{{SHORTEST_ID},{_ID_DIGITS}}})")
 
 
 def fingerprint(*parts: str | int | None) -> bytes:
@@ -383,6 +394,15 @@ def raw_event_id(text: str) -> bytes | None:
     """Decode what `event_id` wrote; None for any other text."""
     match = _EVENT_ID.fullmatch(text)
     return bytes.fromhex(match[1]) if match else None
+
+
+def raw_event_ids(text: str) -> tuple[bytes, bytes] | None:
+    """Decode the beginning of an event id: the first and the last id that begin so; None for any other text."""
+    match = _EVENT_ID_START.fullmatch(text)
+    if match is None:
+        return None
+    first, last = (bytes.fromhex(match[1].ljust(_ID_DIGITS, digit)) for digit in "0f")
+    return first, last
 
 
 def content_hash(text: str, session: str | None, speaker: str | None, at: int) -> bytes:

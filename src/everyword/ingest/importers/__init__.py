@@ -92,11 +92,12 @@ class Recognised:
     def unknown(self) -> InvalidInput:
         """Say that no format fits, and which come near for a single file."""
         path, names = self.source.path, self.source.names
-        what = "file" if self.source.kind == "file" else f"{self.source.kind} of {len(names):,} files"
+        what = path if self.source.kind == "file" else f"{path}, a {self.source.kind} of {len(names):,} files,"
         guesses = self.ranked(names[0]) if self.source.kind == "file" else []
         listed = ", ".join(f"{one.NAME} ({confidence:.0%})" for confidence, one in guesses[:3] if confidence > 0)
-        known = f"an uncertain format: {listed}" if listed else "no known format"
-        return InvalidInput(f"{path} is a {what} of {known}.", fix=_choices())
+        if listed:
+            return InvalidInput(f"The format of {what} is uncertain: {listed}.", fix=_choices())
+        return InvalidInput(f"{what} has no known format.", fix=_choices())
 
     def _is_code(self) -> bool:
         if not is_repository(self.source):

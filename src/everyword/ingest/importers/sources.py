@@ -184,7 +184,8 @@ def open_source(path: Path) -> Source:
         with opened(path) as file:
             is_zip = file.read(4) == _ZIP_MAGIC and suffix(path.name) not in _PACKED_DOCUMENTS
     except (OSError, ValueError) as error:
-        raise BadLocation(f"{path} can't be read ({error}).", fix="Check the path.") from error
+        why = (isinstance(error, OSError) and error.strerror) or error
+        raise BadLocation(f"{path} can't be read ({why}).", fix="Check the path.") from error
     if is_zip:
         return _source(path, "zip", _files_in_zip(path), {})
     return Source(path=path, kind="file", names=(path.name,))

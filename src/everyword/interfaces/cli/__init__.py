@@ -120,10 +120,6 @@ def _run_program(name: str, arguments: list[str], terminal: Terminal) -> int:
         from everyword.interfaces.cli.sync import main as sync
 
         return sync(arguments, terminal)
-    if not any(argument.split("=")[0] == "--memory" for argument in arguments) and not {"-h", "--help"} & {*arguments}:
-        from everyword.interfaces.cli.defaults import default_path
-
-        arguments = ["--memory", default_path(make_folder=True), *arguments]
     if name == "serve":
         from everyword.interfaces.http.__main__ import main as serve
 

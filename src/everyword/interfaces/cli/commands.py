@@ -201,7 +201,7 @@ def _import(memory: Memory, arguments: dict[str, Any], terminal: Terminal) -> in
         if not terminal.json_wanted:
             results.imported(terminal.page, done)
     if sum(file["added"] for file in files) and not arguments.get("wait"):
-        with progress(terminal, "encoding; words are searchable now") as report:
+        with progress(terminal, "indexing") as report:
             memory.admin.settle(progress=report)
     if terminal.json_wanted:
         read, added, known = (sum(file[name] for file in files) for name in ("read", "added", "known"))

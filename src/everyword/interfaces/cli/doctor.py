@@ -412,7 +412,7 @@ def _waiting(location: str, space: str) -> Iterator[Check]:
 
     with _read_only_store(location) as store, store.file_reader() as reader:
         jobs = [job for job in reader.jobs(limit=_JOBS_COUNTED) if job.space == space]
-    with_llm = "Open it with llm=... and call settle()."
+    with_llm = "everyword settle --llm NAME"
     for kind, what, fix in (
         (EMBED, "event without vectors", "everyword settle"),
         (READ, "event not yet read by an LLM, only by the reader", with_llm),
@@ -447,7 +447,7 @@ def _behind(location: str, space: str, *, llm: bool) -> Iterator[Check]:
             detail = f"of {events} indexed by an older version; new search features do not cover them yet"
             yield _warning(what, detail, "everyword settle")
         else:
-            yield Check(what, f"not yet derived from {events}; they are before they are read")
+            yield Check(what, f"{events} behind; they catch up before they are read")
     if refused:
         detail = f"{refused:,} results of an LLM were rejected, since no event supports them"
         yield Check("refused", detail)

@@ -29,7 +29,7 @@ PROGRAMS = {
     "keys": "create, list and revoke API keys of the service",
     "webhooks": "send changes of a memory to other programs",
     "hook": "let a coding assistant save and recall by itself: install, status, uninstall",
-    "worker": "do waiting work on a server, beside any number of other workers",
+    "worker": "do queued work on a server, beside any number of other workers",
     "sync": "keep a folder of Markdown notes and a memory in step",
     "migrate": "copy a whole memory, such as from a file to PostgreSQL or back",
 }
@@ -58,7 +58,7 @@ _DOCTOR_SUMMARY = "check the installation, the file and the model, and say what 
 
 # Options that only the command line has.
 _EXTRAS: dict[str, tuple[tuple[str, str], ...]] = {
-    "import": (("watch", "keep running: read new files of the folder, and what its files grow by"),),
+    "import": (("watch", "keep running, and read new files and what is added to known ones"),),
     "recall": (("explain", "also show the rank and score of each stage"),),
     "wake_up": (("explain", "also show why each line was chosen"),),
     "forget": (("yes", "do not ask for confirmation"),),
@@ -95,6 +95,7 @@ class Request:
 
 def read(arguments: Sequence[str]) -> Request:
     """Parse a command line; raise UsageError where it is wrong, and SystemExit after --help."""
+    arguments = _with_underscores(arguments)
     parser = build(only=_verb_of(arguments))
     parsed = vars(parser.parse_args(arguments))
     verb = parsed.get("verb")
@@ -132,6 +133,13 @@ def _place_of_verb(arguments: Sequence[str]) -> int:
     while place < len(arguments) and arguments[place].partition("=")[0] in (*_GLOBAL_OPTIONS, _JSON):
         place += 2 if arguments[place] in _GLOBAL_OPTIONS else 1
     return place
+
+
+def _with_underscores(arguments: Sequence[str]) -> list[str]:
+    """Accept `wake-up` for `wake_up`."""
+    place = _place_of_verb(arguments)
+    name = "".join(arguments[place : place + 1]).replace("-", "_")
+    return [*arguments[:place], name, *arguments[place + 1 :]] if name in BY_NAME else list(arguments)
 
 
 def _verb_of(arguments: Sequence[str]) -> str | None:
@@ -182,7 +190,7 @@ class Parser(argparse.ArgumentParser):
         unknown_verb = _NO_VERB.match(message)
         if unknown_verb is not None:
             known = [*BY_NAME, DOCTOR, WATCH, *PROGRAMS]
-            near = get_close_matches(unknown_verb[1].replace("-", "_"), known, n=1)
+            near = get_close_matches(unknown_verb[1], known, n=1)
             suggestion = f"Did you mean {near[0]}? " if near else ""
             raise UsageError(f"Unknown verb {unknown_verb[1]!r}.", fix=f"{suggestion}See {self.prog} --help.")
         raise UsageError(f"{message[:1].upper()}{message[1:]}.", fix=f"See {self.prog} --help.")

@@ -31,7 +31,7 @@ from everyword.types.graph import Entity, EntityEdit, Fact
 from everyword.types.intents import LIVE, Identity, Intent, Palace, PalaceWing, Room, Tier, WakeUp, Window
 from everyword.types.records import Record
 from everyword.types.service import Waiting
-from everyword.types.statements import BY_HAND, History, Statement, Status
+from everyword.types.statements import BY_HAND, History, Statement, StatementKind, Status
 from everyword.types.times import Zone, day_in_words, shown_in, utc_now
 
 _MOST_SHOWN = 700  # characters of one text on a terminal; `show` prints all
@@ -70,7 +70,7 @@ def imported(page: Page, done: Imported) -> None:
     """Show the counts of an import."""
     differing = f", already there with other text {done.differing:,}" if done.differing else ""
     page.line(
-        f"{done.format}: read {done.read:,}, ",
+        f"read {count_of(done.read, 'event')} (format: {done.format}), ",
         Styled(f"stored {done.added:,}", "good"),
         f", already there {done.known:,}{differing}",
     )
@@ -97,7 +97,7 @@ def hits(page: Page, found: Hits, *, explain: bool) -> None:
         score = [Styled(f"{hit.score:.3f}", "number")] if explain or not page.for_people else []
         heading = [*_when_who_where(hit.event), *score, Styled(hit.event.id, "dim")]
         body = _excerpt(page, hit.event.text, hit.span)
-        if page.for_people and hit.replaced_by is not None:
+        if page.for_people and hit.replaced_at is not None:
             body.append(Styled(_replaced(hit), "warning"))
         _item(page, f"{rank:>{width}}", heading, body)
     if found and explain:
@@ -109,8 +109,8 @@ def hits(page: Page, found: Hits, *, explain: bool) -> None:
 
 
 def _replaced(hit: Hit) -> str:
-    since = f" since {_day(hit.replaced_at)}" if hit.replaced_at else ""
-    return f"\nno longer so{since}, see {hit.replaced_by}"
+    see = f", see {hit.replaced_by}" if hit.replaced_by else ""
+    return f"\nno longer so since {_day(hit.replaced_at)}{see}"
 
 
 def _item(page: Page, mark: str, heading: Sequence[Piece], body: Sequence[Piece]) -> None:
@@ -220,7 +220,7 @@ def forgotten(page: Page, receipt: Receipt) -> None:
     if not receipt.events:
         page.line("No event matches; nothing was forgotten.")
         return
-    derived = ", ".join(f"{count:,} {name}" for name, count in receipt.removed.items() if count and name != "events")
+    derived = _counts((name, count) for name, count in receipt.removed.items() if count and name != "events")
     page.line(
         Styled(f"forgot {count_of(receipt.events, 'event')}", "good"),
         f" (and {derived})" if derived else "",
@@ -244,14 +244,15 @@ def stats(page: Page, counted: Stats) -> None:
     if counted.first_at is not None and counted.last_at is not None:
         rows.append(("from, to", f"{_when(counted.first_at)}, {_when(counted.last_at)}"))
     if counted.statements:
-        rows.append(("statements", _counts(counted.statements.items())))
+        rows.append(("statements", ", ".join(count_of(count, kind) for kind, count in counted.statements.items())))
     if counted.graph.get("entities"):
         shown = {name: counted.graph[name] for name in ("entities", "facts", "conflicts") if counted.graph.get(name)}
         rows.append(("graph", _counts(shown.items())))
     if counted.tags:
         more = len(counted.tags) - _MOST_TAGS
         rest = f" and {more:,} more" if more > 0 else ""
-        rows.append(("tags", _counts(islice(counted.tags.items(), _MOST_TAGS)) + rest))
+        most = islice(counted.tags.items(), _MOST_TAGS)
+        rows.append(("tags", ", ".join(f"{tag} {count:,}" for tag, count in most) + rest))
     rows += [
         ("model", counted.model or "none yet"),
         ("vectors", f"{counted.vectors:,}"),
@@ -297,10 +298,10 @@ def answer(page: Page, result: Answer) -> None:
             page.text(f"The nearest line: {result.nearest}")
         return
     page.text(result.text)
+    page.gap()
+    for citation in result.citations:
+        page.line(Styled(f"{citation.mark} {citation.event_id}", "dim"))
     if page.for_people:
-        page.gap()
-        for citation in result.citations:
-            page.line(Styled(f"{citation.mark} {citation.event_id}", "dim"))
         by = "Quoted" if result.written_by == "quote" else f"Written by {result.written_by}"
         if result.confidence is None:
             page.line(Styled(f"{by}.", "dim"))
@@ -333,10 +334,13 @@ def _record_details(record: Record) -> list[Piece]:
 
 def _statement_heading(statement: Statement) -> list[Piece]:
     status = "" if statement.status is Status.CURRENT else statement.status.value
+    happened = statement.kind is StatementKind.EVENT
     return [
         Styled(statement.kind.value, "name"),
         Styled(statement.content, "strong"),
-        Styled(_validity(statement.valid_from, statement.valid_to), "number"),
+        Styled(
+            _day(statement.valid_from) if happened else _validity(statement.valid_from, statement.valid_to), "number"
+        ),
         Styled(status, "bad" if status else "dim"),
         Styled(statement.id, "dim"),
     ]
@@ -581,7 +585,7 @@ def wake_up(page: Page, shown: WakeUp, *, explain: bool) -> None:
     if shown.text:
         page.text(shown.text)
     elif page.for_people:
-        page.line("The memory is empty. Set the agent's identity with: everyword identity TEXT")
+        page.line("There is nothing to tell yet. Say who the agent is with: everyword identity TEXT")
     if explain:
         for line in shown.lines:
             page.line(Styled(f"{line.citation.mark} {line.priority:.3f}  {line.citation.event_id}", "number"))
@@ -665,7 +669,12 @@ def _score(score: Score | None) -> Piece:
 
 
 def _counts(counted: Iterable[tuple[str, int]]) -> str:
-    return ", ".join(f"{count:,} {name}" for name, count in counted)
+    """List numbers of things, given by their names in the plural."""
+    return ", ".join(f"{count:,} {_one_of(things) if count == 1 else things}" for things, count in counted)
+
+
+def _one_of(things: str) -> str:
+    return f"{things.removesuffix('ies')}y" if things.endswith("ies") else things.removesuffix("s")
 
 
 def _parts(page: Page, parts: Iterable[tuple[str, int]]) -> None:

@@ -51,7 +51,11 @@ def main(arguments: Sequence[str], terminal: Terminal) -> int:
         allow_abbrev=False,
     )
     parser.add_argument("folder", metavar="FOLDER", help="a folder of .md files")
-    parser.add_argument("--memory", metavar="PATH", help="the memory (default: EVERYWORD_MEMORY, or your own)")
+    parser.add_argument(
+        "--memory",
+        metavar="PATH",
+        help="the memory (default: EVERYWORD_MEMORY, or memory.db in the user's data folder)",
+    )
     parser.add_argument("--space", metavar="NAME", help="the tenant")
     parser.add_argument("--embedder", metavar="NAME", help="the model (default: EVERYWORD_EMBEDDER, or the memory's)")
     parser.add_argument("--tz", metavar="ZONE", default=LOCAL, help="of dates in notes (default: this machine's)")

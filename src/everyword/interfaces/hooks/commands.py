@@ -124,7 +124,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="everyword hook", description="Hooks of coding agents.", allow_abbrev=False)
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     for name, about in (
-        ("install", "save the conversations of an agent, and give it what is known"),
+        ("install", "save an agent's conversations, and tell it what the memory knows"),
         ("uninstall", "remove the hooks"),
     ):
         verb = verbs.add_parser(name, help=about)

@@ -19,6 +19,7 @@ from types import FrameType
 
 from everyword.errors import EverywordError, InvalidSetting
 from everyword.extras import need
+from everyword.interfaces.cli.defaults import default_path
 from everyword.interfaces.http.settings import BACKLOG, DEFAULT_PORT, ServiceSettings, address_of, address_unavailable
 from everyword.private_files import make_private_folder
 
@@ -68,12 +69,13 @@ def _serve(parsed: argparse.Namespace, settings: ServiceSettings) -> None:
     from everyword.interfaces.http.server import open_and_serve
     from everyword.memory import Memory
 
-    if "://" not in parsed.memory:
+    location = parsed.memory or default_path(make_folder=True)
+    if "://" not in location:
         with suppress(OSError):  # opening the memory reports it better
-            make_private_folder(Path(parsed.memory).expanduser().parent)
+            make_private_folder(Path(location).expanduser().parent)
     models = {"embedder": parsed.embedder, "llm": parsed.llm, "reranker": parsed.reranker}
     open_and_serve(
-        lambda: Memory.open(parsed.memory, **models, fold=parsed.fold),
+        lambda: Memory.open(location, **models, fold=parsed.fold),
         settings,
         on_ready=partial(_announce, show=parsed.open and parsed.socket is None),
         on_wait=_warn,
@@ -99,9 +101,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--memory",
-        required=True,
         metavar="PATH",
-        help="the file, created if missing, or postgresql://... (everyword serve has a default)",
+        help="a file, created if missing, or postgresql://... (default: EVERYWORD_MEMORY, or memory.db in the user's "
+        "data folder)",
     )
     parser.add_argument("--host", default="127.0.0.1", help="an address that others can reach needs an API key")
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help=f"default: {DEFAULT_PORT}; 0 for any free port")
@@ -116,7 +118,7 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="change a limit of docs/service.md, such as most_connections=500; may be repeated",
+        help="change a limit that docs/service.md lists, such as most_connections=500; may be repeated",
     )
     parser.add_argument("--embedder", metavar="NAME", default=os.environ.get("EVERYWORD_EMBEDDER") or None)
     parser.add_argument("--llm", metavar="NAME", default=os.environ.get("EVERYWORD_LLM") or None)

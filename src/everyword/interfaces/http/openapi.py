@@ -286,7 +286,7 @@ _OF_OPERATION: dict[tuple[str, str], Schema] = {
     ("statements", "kind"): {"enum": [one.value for one in StatementKind]},
     ("statements", "status"): {"enum": [*(one.value for one in Status), "any"]},
     ("statements", "tag"): {},
-    ("show", "id"): _EVENT_ID,
+    ("show", "id"): {"pattern": "^ev_[0-9a-f]{6,32}$"},
     ("add", "role"): _NAME,
     ("add", "source"): {"enum": list(Source)},
     ("add", "messages"): {"items": _MESSAGE},

@@ -47,7 +47,11 @@ STREAM_PATH = f"{PREFIX}stream"
 LISTED_BY_DEFAULT = 100  # entries per page
 MOST_LISTED = 1_000
 # Operations whose method returns pages with the store's own cursor; `_page` pages other lists.
-_PAGE_METHODS = {"events": "admin.page_of_events", "statements": "admin.page_of_statements"}
+_PAGE_METHODS = {
+    "events": "admin.page_of_events",
+    "sessions": "admin.page_of_sessions",
+    "statements": "admin.page_of_statements",
+}
 SPACE = Parameter("space", TEXT, "the space (default: the key's only one, or `default`)")
 WING = Parameter("wing", TEXT, "limit to this wing of the space")
 CURSOR = Parameter("cursor", TEXT, "the `next` of the page before")

@@ -16,6 +16,7 @@ from typing import Literal
 
 from everyword.errors import EverywordError, InvalidSetting
 from everyword.extras import need
+from everyword.interfaces.cli.defaults import default_path
 from everyword.interfaces.mcp.tools import TOOL_SETS, ToolSet, agent_tools
 
 Transport = Literal["stdio", "http"]
@@ -27,7 +28,11 @@ def main(argv: Sequence[str] | None = None, *, program: str = _PROGRAM) -> int:
     """Parse the command line and serve; return the exit code."""
     options = vars(_parser(program).parse_args(argv))
     try:
-        run(options.pop("memory"), **options, token=os.environ.get("EVERYWORD_MCP_TOKEN") or None)
+        run(
+            options.pop("memory") or default_path(make_folder=True),
+            **options,
+            token=os.environ.get("EVERYWORD_MCP_TOKEN") or None,
+        )
     except KeyboardInterrupt:
         return 130  # 128 + SIGINT, as shells report it
     except EverywordError as error:
@@ -38,7 +43,11 @@ def main(argv: Sequence[str] | None = None, *, program: str = _PROGRAM) -> int:
 
 def _parser(program: str = _PROGRAM) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=program, description="Serve a memory over MCP.")
-    parser.add_argument("--memory", required=True, metavar="PATH", help="the file, created if missing")
+    parser.add_argument(
+        "--memory",
+        metavar="PATH",
+        help="a file, created if missing (default: EVERYWORD_MEMORY, or memory.db in the user's data folder)",
+    )
     parser.add_argument("--transport", choices=("stdio", "http"), default="stdio")
     parser.add_argument("--space", metavar="NAME", help="the tenant that clients see")
     parser.add_argument("--wing", metavar="NAME", help="the person or project that clients see")

@@ -224,6 +224,7 @@ def _hits(hits: Hits, memory: Memory) -> Result:
             "session": hit.event.session,
             "text": text,
             "replaced_by": hit.replaced_by,
+            "replaced_at": None if hit.replaced_at is None else hit.replaced_at.isoformat(timespec="seconds"),
         }
         for hit, text in zip(hits, texts, strict=True)
     ]
@@ -254,10 +255,10 @@ def _confidence(confidence: float | None) -> str:
 
 
 def _labels(hit: Hit) -> list[str]:
-    if hit.replaced_by is None:
+    if hit.replaced_at is None:
         return []
-    until = f" on {hit.replaced_at:%Y-%m-%d}" if hit.replaced_at else ""
-    return [f"replaced{until} by {hit.replaced_by}"]
+    see = f", see {hit.replaced_by}" if hit.replaced_by else ""
+    return [f"no longer so since {hit.replaced_at:%Y-%m-%d}{see}"]
 
 
 def _around(hit: Hit, most: int) -> str:

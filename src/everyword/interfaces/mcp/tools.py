@@ -108,7 +108,7 @@ _INTENT = _members("id statement category status deadline until last_at", quotes
 _PACKED = _members("text", tokens=_COUNT)
 MEMBERS: dict[str, dict[str, dict[str, Any]]] = {
     "add": {"ids": _TEXTS, "new": _COUNT, "redacted": _COUNTS},
-    "recall": _members("id at speaker session text replaced_by"),
+    "recall": _members("id at speaker session text replaced_by replaced_at"),
     "context": _PACKED,
     "ask": _members("answer nearest", answered=_FLAG, confidence=_NUMBER, quotes=_TEXTS, event_ids=_TEXTS),
     "wake_up": _PACKED,

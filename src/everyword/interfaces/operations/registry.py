@@ -88,7 +88,7 @@ _SOURCE = Parameter(
 _META = Parameter("meta", OBJECT, "only events whose meta has these members, as a JSON object")
 _QUERY = Parameter("query", TEXT, "the question", required=True, positional=True)
 _BY = Parameter("by", TEXT, "who makes the edit (default: user; on a service, the name of the key)")
-_NOW = Parameter("now", TIME, "the time to answer from (default: this machine's clock)")
+_NOW = Parameter("now", TIME, "the time that counts as now (default: this machine's clock)")
 _REDACT = Parameter(
     "redact",
     TEXT,
@@ -106,7 +106,7 @@ _RECALL = (
     Parameter(
         "k",
         COUNT,
-        f"most events, or {AUTO}: as many as the question needs (default: 10)",
+        f"at most this many events, or {AUTO}: as many as the question needs (default: 10)",
         default=10,
         options=("-k",),
     ),
@@ -171,7 +171,7 @@ OPERATIONS = (
             Parameter(
                 "again",
                 FLAG,
-                "also read unchanged files, and bring back events of them that were forgotten",
+                "also read unchanged files, and restore events from them that were forgotten",
                 default=False,
             ),
         ),
@@ -189,7 +189,7 @@ OPERATIONS = (
         "write a prompt-ready, cited context for a question",
         parameters=(
             _QUERY,
-            Parameter("budget", INTEGER, "most tokens of the text (default: 1200)", default=1200),
+            Parameter("budget", INTEGER, "at most this many tokens (default: 1200)", default=1200),
             Parameter(
                 "style",
                 TEXT,
@@ -205,7 +205,9 @@ OPERATIONS = (
         "answer a question with a citation, or say that the memory holds no answer",
         parameters=(
             _QUERY,
-            Parameter("budget", INTEGER, "most tokens of context for an LLM (default: 1200)", default=1200),
+            Parameter(
+                "budget", INTEGER, "at most this many tokens of context for an LLM (default: 1200)", default=1200
+            ),
             *_SCOPE,
         ),
         read_only=True,
@@ -215,7 +217,7 @@ OPERATIONS = (
         "list what an agent should know before a conversation: who it is, and what matters now",
         details="Each line is cited. The lines stay the same until something new happens.",
         parameters=(
-            Parameter("budget", INTEGER, "most tokens of the text (default: 170)", default=170),
+            Parameter("budget", INTEGER, "at most this many tokens (default: 170)", default=170),
             _WING,
             Parameter("topic", TEXT, "also tell what is known about this person or thing"),
             _NOW,
@@ -258,7 +260,7 @@ OPERATIONS = (
             Parameter(
                 "events",
                 TEXTS,
-                "instead, the id of an event, for all that it states; may be given more than once",
+                "instead of ID: everything that the event with this id states; may be given more than once",
                 options=("--event",),
             ),
         ),
@@ -309,7 +311,7 @@ OPERATIONS = (
     ),
     Operation(
         "entity",
-        "show whom or what a name means: its names, its type, and when it was mentioned",
+        "show who or what a name refers to: its names, its type, and when it was mentioned",
         method="graph.entity",
         parameters=(Parameter("name", TEXT, "any of its names, or its id", required=True, positional=True),),
         read_only=True,
@@ -419,7 +421,7 @@ OPERATIONS = (
         "show what matters now, without a question: events, concepts and intents in three tiers",
         method="concepts.window",
         parameters=(
-            Parameter("budget", INTEGER, "most tokens of the text (default: 2000)", default=2000),
+            Parameter("budget", INTEGER, "at most this many tokens (default: 2000)", default=2000),
             _NOW,
             _AS_OF,
         ),
@@ -430,8 +432,8 @@ OPERATIONS = (
         "show the memory as a place: wing, room (concept), hall (kind), closet (summary), drawer (event)",
         method="concepts.palace",
         parameters=(
-            Parameter("rooms", INTEGER, "most rooms of a wing (default: 20)", default=20),
-            Parameter("drawers", INTEGER, "most events of a room (default: 10)", default=10),
+            Parameter("rooms", INTEGER, "at most this many rooms of a wing (default: 20)", default=20),
+            Parameter("drawers", INTEGER, "at most this many events of a room (default: 10)", default=10),
             _AS_OF,
         ),
         read_only=True,
@@ -457,7 +459,7 @@ OPERATIONS = (
     ),
     Operation(
         "fold",
-        "fold waiting events into concepts, or show what that would change",
+        "fold queued events into concepts, or show what that would change",
         method="concepts.fold",
         details="Events are folded as they are written. Some wait after an import, or where folding is off.",
         parameters=(Parameter("dry_run", FLAG, "change nothing", default=False),),
@@ -485,15 +487,25 @@ OPERATIONS = (
         "show one event in full",
         method="get",
         parameters=(
-            Parameter("id", TEXT, "the event's id, as recall cites it", positional=True),
-            Parameter("key", TEXT, "your own id for the event, instead"),
+            Parameter(
+                "id", TEXT, "the event's id, as recall cites it; its first six digits are enough", positional=True
+            ),
+            Parameter("key", TEXT, "instead of ID: your own id for the event"),
         ),
         read_only=True,
     ),
     Operation(
         "sessions",
         "list sessions, latest first",
-        parameters=(_WING, _SPEAKER, _SINCE, _UNTIL, _AS_OF, _LIMIT),
+        parameters=(
+            _WING,
+            _SPEAKER,
+            _SINCE,
+            _UNTIL,
+            _AS_OF,
+            Parameter("order", TEXT, "latest, oldest or longest first (default: latest)", default="latest"),
+            _LIMIT,
+        ),
         read_only=True,
         result="sessions",
     ),
@@ -531,7 +543,7 @@ OPERATIONS = (
             Parameter(
                 "scrub",
                 FLAG,
-                "on a server, rewrite its tables now; they are locked meanwhile",
+                "on PostgreSQL, rewrite the tables now, which locks them",
                 default=False,
             ),
         ),
@@ -574,13 +586,13 @@ OPERATIONS = (
     ),
     Operation(
         "settle",
-        "do all waiting work, such as vectors that a model failed to make",
+        "do all queued work, such as vectors that a model failed to compute",
         method="admin.settle",
         parameters=(
             Parameter(
                 "scrub",
                 FLAG,
-                "on a server, also rewrite its tables after a forget; they are locked meanwhile",
+                "on PostgreSQL, also rewrite the tables after a forget, which locks them",
                 default=False,
             ),
         ),
@@ -606,9 +618,9 @@ OPERATIONS = (
             Parameter(
                 "wiki",
                 PATH,
-                "instead, a folder of Markdown notes with wiki links; your own notes stay as they are",
+                "instead of PATH: a folder for Markdown notes with wiki links; your own notes stay as they are",
             ),
-            Parameter("graph", PATH, "instead, a new file for the graph, .graphml or .json"),
+            Parameter("graph", PATH, "instead of PATH: a new file for the graph, .graphml or .json"),
         ),
         read_only=True,
         result="events",
@@ -652,7 +664,7 @@ API_OPERATIONS = (
         "read changes after a position: events, statements, concepts, intents, jobs, forgotten events",
         parameters=(
             Parameter("after", TEXT, 'the position that the previous call returned; "now" for the newest position'),
-            Parameter("limit", INTEGER, "most changes of each kind (default: 100)", default=100),
+            Parameter("limit", INTEGER, "at most this many changes of each kind (default: 100)", default=100),
         ),
         read_only=True,
     ),
@@ -688,7 +700,7 @@ API_OPERATIONS = (
     ),
     Operation(
         "jobs",
-        "list waiting jobs, oldest first",
+        "list queued jobs, oldest first",
         method="admin.jobs",
         parameters=(Parameter("limit", INTEGER, "return at most this many (default: 100)", default=100),),
         read_only=True,
@@ -698,7 +710,7 @@ API_OPERATIONS = (
         "map",
         "list the strongest concepts, entities and intents, and the edges between them",
         method="graph.map",
-        parameters=(Parameter("limit", INTEGER, "most nodes (default: 150)", default=150),),
+        parameters=(Parameter("limit", INTEGER, "at most this many nodes (default: 150)", default=150),),
         read_only=True,
     ),
     Operation(

@@ -21,12 +21,13 @@ from everyword.models.protocol import well_formed
 from everyword.models.reader import decoding
 from everyword.models.reader.decoding import PAIRS, FoundAnswer, FoundEntity, FoundStatement, Matrix, Thresholds
 from everyword.models.reader.rows import JoinedRow, ReadingRow, RowWriter, Side, Turn
-from everyword.models.tokenizers import Encoding, open_tokenizer
+from everyword.models.tokenizers import Encoder, Encoding, open_tokenizer, unread_share
 from everyword.models.weights import EVERYWORD_READER, EVERYWORD_SMALL, ModelFiles, find_model, unpinned_files
 
 MODEL, TOKENIZER, ABOUT = "reader.onnx", "tokenizer.json", "reader.json"
 REINSTALL = "Run: pip install --force-reinstall everyword-models"
 _MOST_CHARACTERS = 20_000  # of a turn that are read; what follows is a document, and is only searched
+_MOST_UNREAD = 0.5  # share of words of a turn that the model does not know; beyond it, readings are chance
 _THREADS = 2
 _MOST_SURE = 20.0  # log odds beyond which an answer's score says nothing more
 
@@ -70,11 +71,17 @@ class Reader:
         """Find names and statements in a turn; the turn before it helps to understand it."""
         names: list[FoundEntity] = []
         stated: list[FoundStatement] = []
+        if not turn.text.isascii() and self._unread(turn.text) > _MOST_UNREAD:
+            return TurnReading()
         for row in self._writer.windows(_shortened(turn), before):
             told = self.run("reading", row)
             names += decoding.entities(row, told, self._columns, self._thresholds)
             stated += decoding.statements(row, told, self._columns, self._relations, self._thresholds)
         return TurnReading(tuple(names), tuple(stated))
+
+    def _unread(self, text: str) -> float:
+        words = well_formed(text[:_MOST_CHARACTERS])
+        return unread_share(words, self._tokenizer.encode(words))
 
     def compare(self, earlier: Side, later: Side) -> dict[str, float]:
         """Give the probability of each way in which a later statement can relate to an earlier one (PAIRS)."""
@@ -153,9 +160,13 @@ class Reader:
         scale = np.memmap(path, np.float32, "r", where["scale_offset"], (where["shape"][0], 1))
         return _WordTable(table, scale)
 
+    @property
+    def _tokenizer(self) -> Encoder:
+        return open_tokenizer(self._words.paths[TOKENIZER])
+
     @cached_property
     def _writer(self) -> RowWriter:
-        tokenizer = open_tokenizer(self._words.paths[TOKENIZER])
+        tokenizer = self._tokenizer
 
         def tokenize(text: str) -> Encoding:
             ids, tokens, offsets, word_ids = tokenizer.encode(well_formed(text))

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 from everyword.types.events import Span
@@ -23,6 +24,7 @@ SIDE_TOKENS = 64  # of a statement in a pair
 AROUND_TOKENS = 72  # of the turn that a statement in a pair is from, and of the turn before it
 LINE_TOKENS = 192  # of a turn that may hold an answer
 ASKED_TOKENS = 48
+_CACHED_PIECES = 256  # texts whose tokens are kept
 _PREFIX_TOKENS = 32  # of a window, left for date and speaker
 _FEWEST_AROUND = 12  # tokens of the turn before that are worth adding to a pair
 # How a word is written; the vocabulary has lower case only.
@@ -146,9 +148,14 @@ class RowWriter:
     def __init__(self, tokenize: Tokenize, markers: Markers = BERT) -> None:
         self.markers = markers
         self._tokenize = tokenize
+        # A statement is compared with several others, and a question is put to several turns.
+        self._recent = lru_cache(maxsize=_CACHED_PIECES)(self._written)
 
     def piece(self, text: str, prefix: str = "") -> Piece:
         """Tokenise a text behind a prefix."""
+        return self._recent(text, prefix)
+
+    def _written(self, text: str, prefix: str) -> Piece:
         whole = prefix + text
         found = self._tokenize(whole)
         words = found.word_ids

@@ -161,6 +161,7 @@ CREATE TABLE statements (
 ) STRICT;
 
 CREATE UNIQUE INDEX statements_id ON statements (space, id);
+CREATE INDEX statements_number ON statements (space, number);
 CREATE INDEX statements_seq ON statements (space, seq);
 CREATE INDEX statements_about ON statements (space, about, status, number);
 CREATE INDEX statements_kind ON statements (space, kind, status, number);

@@ -36,6 +36,11 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16);
 SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
 WHERE space = $1 AND id = ANY($2::bytea[]) {postgres: ORDER BY seq};
 
+-- Whose ids lie between two, both included: those that begin with the same digits.
+-- name: events_by_id_between
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
+WHERE space = $1 AND id >= $2 AND id <= $3 ORDER BY seq;
+
 -- name: event_by_key
 SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
 WHERE space = $1 AND {postgres: key_hash = hashtextextended($2, 0) AND} key = $2;

@@ -202,6 +202,11 @@ class Reader(ActivityRows, StatementRows, GraphRows, FoldingRows, ImportRows, Wr
         rows = self.sql.rows("events_by_id", (self.id, tuple(raw_ids))) if raw_ids else []
         return {row[0]: Known(row[1], event_of(self.space, row)) for row in rows}
 
+    def find_between(self, first: bytes, last: bytes) -> list[Known]:
+        """Look up the events whose raw ids lie between two, both included."""
+        rows = self.sql.rows("events_by_id_between", (self.id, first, last))
+        return [Known(row[1], event_of(self.space, row)) for row in rows]
+
     def find_key(self, key: str) -> Known | None:
         """Look an event up by the caller's key."""
         rows = self.sql.rows("event_by_key", (self.id, key))

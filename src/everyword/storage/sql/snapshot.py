@@ -297,21 +297,22 @@ class Caches:
     def _extend(self, reader: Snapshot, space: Space, model: Model, cached: _Pooled) -> None:
         rows = reader.rows("pooled_after", (space.id, model.id, cached.position))
         blocks = [row for row in rows if row[1] is not None]
-        for last, positions, units, _, pooled in blocks:
+        units: list[NDArray[np.int64]] = []
+        vectors: list[NDArray[np.int8]] = []
+        for last, positions, of_block, _, pooled in blocks:
             at = np.frombuffer(positions, np.int64)
             new = at > cached.position
-            cached.matrix.extend(
-                np.frombuffer(units, np.int64)[new], np.frombuffer(pooled, np.int8).reshape(len(at), -1)[new]
-            )
+            units.append(np.frombuffer(of_block, np.int64)[new])
+            vectors.append(np.frombuffer(pooled, np.int8).reshape(len(at), -1)[new])
             cached.position = last
         # Sealing a block and clearing the tail are one transaction: all of the tail is behind the blocks.
         tail = rows[len(blocks) :]
         if tail:
-            cached.matrix.extend(
-                np.array([unit for _, _, _, unit, _ in tail], np.int64),
-                np.frombuffer(b"".join(pooled for *_, pooled in tail), np.int8).reshape(len(tail), -1),
-            )
+            units.append(np.array([unit for _, _, _, unit, _ in tail], np.int64))
+            vectors.append(np.frombuffer(b"".join(pooled for *_, pooled in tail), np.int8).reshape(len(tail), -1))
             cached.position = tail[-1][0]
+        if units:
+            cached.matrix.extend(np.concatenate(units), np.concatenate(vectors))
 
 
 def _keep(cache: dict[K, V], key: K, value: V) -> None:

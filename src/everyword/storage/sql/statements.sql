@@ -61,23 +61,25 @@ WHERE statements.space = :space AND kind = :kind AND status = 'current'
 SELECT target, count(*) FROM journal WHERE space = $1 AND target IS NOT NULL AND action = 'none'
 GROUP BY target ORDER BY count(*) DESC, target LIMIT $2;
 
--- Back to the first version, then on from it: a version may have been followed by more than one.
+-- Back to the first version, then on from it: a version may have been followed by more than one. CROSS JOIN keeps SQLite
+-- from going through all statements of the space for the few of a chain.
 -- name: statement_versions
 WITH RECURSIVE
   back (id, replaces) AS (
     SELECT id, replaces FROM statements WHERE space = $1 AND id = $2
-    UNION SELECT statements.id, statements.replaces FROM statements JOIN back ON statements.id = back.replaces
-    WHERE statements.space = $1
+    UNION SELECT statements.id, statements.replaces FROM back CROSS JOIN statements
+    WHERE statements.space = $1 AND statements.id = back.replaces
   ),
   chain (id) AS (
     SELECT id FROM back
-    UNION SELECT statements.id FROM statements JOIN chain ON statements.replaces = chain.id WHERE statements.space = $1
+    UNION SELECT statements.id FROM chain CROSS JOIN statements
+    WHERE statements.space = $1 AND statements.replaces = chain.id
   )
 SELECT statements.number, statements.id, statements.seq, kind, status, replaces, statements.recorded_at, closed_at,
        valid_from, valid_to, body, events.id, events.text, events.at_offset
-FROM statements JOIN events ON {postgres: events.space = statements.space AND} events.seq = statements.seq
-  JOIN chain ON chain.id = statements.id
-WHERE statements.space = $1 ORDER BY statements.number;
+FROM chain CROSS JOIN statements
+  JOIN events ON {postgres: events.space = statements.space AND} events.seq = statements.seq
+WHERE statements.space = $1 AND statements.id = chain.id ORDER BY statements.number;
 
 -- Whom or what some events speak about.
 -- name: abouts_touched

@@ -1,6 +1,6 @@
 // Conversations, messages and statements: search, filters, sort. A hit opens its conversation at the line.
 
-import { useEffect, useState } from "../vendor/preact-htm.js";
+import { useEffect, useRef, useState } from "../vendor/preact-htm.js";
 import { read } from "../api.js";
 import { Message, editorOf } from "../events.js";
 import { Lanes, lanesOf } from "../know/lanes.js";
@@ -10,7 +10,7 @@ import { AsOf, Choice, Dialog, Empty, Head, Long, Paged, Search, Trouble, Waitin
 const AT_ONCE = 50; // rows per page
 const SESSIONS = 30; // conversations per page: each has a summary to read
 const FOUND = 100; // messages of a search
-const MOST_SORTED = 1000; // conversations that can be sorted other than by time: one page of the service
+const ORDERS = ["oldest", "longest"]; // of conversations, besides the latest first
 const AROUND = 25; // messages shown before the marked one
 const QUOTED = 2; // sentences of a conversation, the most central first
 const HITS = 3; // of one conversation
@@ -71,19 +71,8 @@ const nothing = (what) => html`<${Empty} title=${`No ${what} match`}>Change or c
 function Sessions({ shown, beats }) {
   const { speaker, wing, since, until } = filtersOf(shown);
   const item = (one) => html`<${Session} session=${one} />`;
-  const parameters = { speaker, wing, since, until, limit: SESSIONS };
-  if (!shown.sort) return html`<${Paged} key=${beats.forgotten} operation="sessions" parameters=${parameters} item=${item} empty=${nothing("conversations")} />`;
-  return html`<${Sorted} parameters=${{ ...parameters, limit: MOST_SORTED }} sort=${shown.sort} item=${item} />`;
-}
-
-function Sorted({ parameters, sort, item }) {
-  const found = useAsked((signal) => read("sessions", parameters, signal), [JSON.stringify(parameters)]);
-  if (found.error) return html`<${Trouble} error=${found.error} />`;
-  if (!found.value) return html`<${Waiting} />`;
-  const order = sort === "oldest" ? (a, b) => ms(a.first_at) - ms(b.first_at) : (a, b) => b.events - a.events;
-  const items = [...found.value.sessions].sort(order);
-  return html`${found.value.next && html`<p class="soft small">Sorted among the ${MOST_SORTED.toLocaleString()} latest conversations. Choose dates to see earlier ones.</p>`}
-    ${items.length ? html`<${Long} key=${sort} items=${items} item=${item} />` : nothing("conversations")}`;
+  const order = ORDERS.includes(shown.sort) ? shown.sort : undefined;
+  return html`<${Paged} key=${beats.forgotten} operation="sessions" parameters=${{ speaker, wing, since, until, order, limit: SESSIONS }} item=${item} empty=${nothing("conversations")} />`;
 }
 
 function Session({ session }) {
@@ -140,7 +129,8 @@ function Found({ shown, me, beats }) {
   if (found.error) return html`<${Trouble} error=${found.error} />`;
   if (!found.value || found.value.what !== what) return html`<${Waiting} />`;
   const { hits, versions } = found.value;
-  const told = (number, name) => html`<p class="soft small" role="status">${number ? `${count(number, name)}, best match first${hits.length >= FOUND ? "; narrow the search to see others" : ""}.` : ""}</p>`;
+  const among = hits.length < FOUND ? ", best match first." : `${what === "messages" ? ", the best matches" : ` of the ${FOUND} messages that match best`}. Narrow the search to see others.`;
+  const told = (number, name) => html`<p class="soft small" role="status">${number ? `${count(number, name)}${among}` : ""}</p>`;
   if (what === "statements") {
     const ids = new Set(hits.map((hit) => hit.event.id));
     const fits = (one) => ids.has(one.event_id) && (!kind || one.kind === kind) && (!about || one.about === about) && (status === "any" || one.status === (status || "current"));
@@ -185,10 +175,13 @@ function Around({ which, event, me, onChanged, empty }) {
   const earlier = (cursor) => read("events", { ...which, until: event.at, newest_first: true, limit: AROUND, cursor }).then(
     (page) => setBefore((known) => ({ items: [...page.events.reverse(), ...known.items], next: page.next })),
     (error) => setBefore((known) => ({ ...known, error })));
+  const box = useRef();
   useEffect(() => {
     if (event) earlier();
   }, []);
-  return html`<div class="chat">${before.error && html`<${Trouble} error=${before.error} />`}
+  // They may come after the marked message, and push it out of the window.
+  useEffect(() => box.current.querySelector(".message.marked")?.scrollIntoView({ block: "center" }), [before.items.length > 0]);
+  return html`<div class="chat" ref=${box}>${before.error && html`<${Trouble} error=${before.error} />`}
     ${before.next && html`<div class="pad"><button onClick=${() => earlier(before.next)}>Earlier messages</button></div>`}
     ${before.items.length > 0 && html`<ul class="list">${before.items.map((one) => html`<li key=${one.id}>${row(one)}</li>`)}</ul>`}
     <${Paged} operation="events" parameters=${{ ...which, since: event?.at, limit: AT_ONCE }} item=${row} empty=${empty} /></div>`;

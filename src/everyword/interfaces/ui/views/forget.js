@@ -7,7 +7,7 @@ import { Choice, Head, Long, Trouble, Waiting, addressOf, count, html, moment, t
 
 const TYPED_FROM = 20; // events: forgetting more than this needs a typed confirmation
 const AT_ONCE = 100; // events of the preview that are loaded at a time
-const MOST_NAMED = 1000; // conversations offered: one page of the service
+const MOST_NAMED = 100; // conversations offered, the latest; others can be typed
 const FIELDS = ["session", "speaker", "wing", "before"];
 
 export default function Forget({ query, me, beats }) {

@@ -14,6 +14,7 @@ const LONGEST = 24; // characters of a label
 const LETTER = 7; // px
 const ROW = 44; // px that a node with its label needs
 const ROUNDS = 260; // of the layout: later ones hardly move anything
+const REACH = 2.5; // ideal distances within which names push each other: small groups would be driven to the rim
 const STRETCH = 0.55; // names are wide: sideways, distances count less
 const KINDS = { concept: "theme", entity: "person or thing", intent: "to do" };
 const WORDS = { related_to: "related to", mentions: "mentions", triggers: "leads to", causes: "leads to", part_of: "part of" };
@@ -148,7 +149,9 @@ function arranged(nodes, edges, { width, height }) {
 
 function push(one, other, ideal) {
   const [x, y] = [(one.x - other.x) * STRETCH || 0.1, one.y - other.y || 0.1];
-  const force = (ideal * ideal) / (x * x + y * y) / 2;
+  const far = x * x + y * y;
+  if (far > (REACH * ideal) ** 2) return;
+  const force = (ideal * ideal) / far / 2;
   one.dx += x * force;
   one.dy += y * force;
   other.dx -= x * force;

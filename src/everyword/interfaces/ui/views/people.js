@@ -152,19 +152,28 @@ function Source({ id, ...rest }) {
 function Past({ entries }) {
   const [all, setAll] = useState(false);
   const shown = all ? entries : entries.slice(0, SHOWN);
-  return html`<ol class="plain-list past">${shown.map((one) => html`<li key=${one.id}><span class="small quiet tabular">${one.from ? day(one.from) : ""}${one.to ? `${one.from ? " to" : "until"} ${day(one.to)}` : ""}</span>
+  return html`<ol class="plain-list past">${shown.map((one) => html`<li key=${one.id}><span class="small quiet tabular">${spanned(one)}</span>
       <a class="plain" href=${linkTo.event(one.event)} dir="auto">${one.verb && `${one.verb} `}${one.verb ? html`<b>${one.value}</b>` : one.value}</a></li>`)}</ol>
     ${entries.length > shown.length && html`<button class="plain small" onClick=${() => setAll(true)}>Show ${entries.length - shown.length} more</button>`}`;
+}
+
+/** The days from and to which something was true; one day is told once. */
+function spanned({ from, to }) {
+  if (!to) return from ? day(from) : "";
+  if (!from) return `until ${day(to)}`;
+  return day(from) === day(to) ? day(from) : `${day(from)} to ${day(to)}`;
 }
 
 const SLOTS = { wide: 10, narrow: 6 }; // places around the centre
 const NARROW = 480; // px
 const LONG = 22; // letters of a name in the picture
+const LISTED = 12; // names below the picture before "more"
 
 /** Who and what is directly related, as a small picture. A name keeps its place while others come and go. */
 function Ego({ entity, facts }) {
   const box = useRef();
   const [width, setWidth] = useState(0);
+  const [all, setAll] = useState(false);
   useEffect(() => {
     const watch = new ResizeObserver(([one]) => setWidth(one.contentRect.width));
     watch.observe(box.current);
@@ -178,12 +187,14 @@ function Ego({ entity, facts }) {
     const angle = (2 * Math.PI * one.slot) / slots - Math.PI / 2;
     return { ...one, x: cx + rx * Math.cos(angle), y: cy + ry * Math.sin(angle) };
   });
+  const drawn = new Set(shown.map((one) => one.id));
+  const rest = others.filter((one) => !drawn.has(one.id));
   return html`<div ref=${box} class="ego">${!others.length ? html`<p class="quiet">No relation to another person or thing is known.</p>` : width > 0 && html`<svg width=${width} height=${height} role="group" aria-label=${`${entity.name} and ${count(shown.length, "related name")}`}>
       ${shown.map((one) => html`<line x1=${cx} y1=${cy} x2=${one.x} y2=${one.y} />`)}
       ${shown.map((one) => html`<${Label} ...${between({ x: cx, y: cy, name: entity.name }, one)} text=${one.relation} kind="relation" />`)}
       <${Label} x=${cx} y=${cy} text=${entity.name} kind="centre" />
       ${shown.map((one) => html`<a href=${linkTo.person(one.name)}><${Label} x=${one.x} y=${one.y} text=${one.name} kind="other" /></a>`)}</svg>
-      ${others.length > shown.length && html`<p class="small quiet">and ${others.slice(shown.length).map((one) => one.name).join(", ")}</p>`}`}</div>`;
+      ${rest.length > 0 && html`<p class="small quiet">and ${rest.slice(0, all ? rest.length : LISTED).map((one) => one.name).join(", ")}${rest.length > LISTED && !all ? html` <button class="link" onClick=${() => setAll(true)}>and ${rest.length - LISTED} more</button>` : ""}</p>`}`}</div>`;
 }
 
 const cut = (text) => (Array.from(text).length > LONG ? `${Array.from(text).slice(0, LONG - 1).join("")}…` : text);

@@ -123,9 +123,10 @@ function TrueAt({ at, person, wing, news }) {
   const facts = (found.value?.facts || []).filter((one) => (end === undefined ? !one.valid_to : ms(one.said_at) < end));
   const subjects = [...new Set(facts.map((one) => one.subject))];
   return html`<aside class="true-at" aria-labelledby="true-at"><h2 id="true-at">${end === undefined ? "True now" : `True on ${named(at)}`}</h2>
+    ${found.value?.next && html`<p class="small quiet">The first ${TRUE} facts by name. Choose a person to see all of theirs.</p>`}
     ${found.error && html`<${Trouble} error=${found.error} />`}${!found.value && found.busy && html`<${Waiting} lines=${2} />`}
     ${found.value && (facts.length ? subjects.map((subject) => html`<div key=${subject}><h3><a class="plain" href=${linkTo.person(subject)}>${subject}</a></h3><ul class="plain-list">${facts.filter((one) => one.subject === subject).map((one) => html`<li key=${one.id}><a class="plain" href=${linkTo.event(one.sources[0]?.event_id)} title=${one.sources[0]?.quote}>${one.relation.replaceAll("_", " ")} <b>${one.object}</b></a></li>`)}</ul></div>`) : html`<p class="quiet">No fact is known for that time.</p>`)}
-    ${found.value?.next && html`<p class="small quiet">Only the first ${TRUE} are shown. Choose a person to see all of theirs.</p>`}</aside>`;
+</aside>`;
 }
 
 /** One bar per period with its number of messages. A double click zooms in. */
