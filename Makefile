@@ -39,9 +39,8 @@ serve: $(STAMP)  ## open the service and its web page on the sample history
 	@$(BIN)/everyword import examples/history.jsonl --memory .demo/memory.db
 	@$(BIN)/everyword serve --memory .demo/memory.db --open
 
-# A file's tests stay together, since they share servers and browsers, and files keep their order: a slow file that is
-# begun last would run alone.
-WORKERS := --numprocesses auto --dist loadfile --no-loadscope-reorder
+# A file's tests stay together, since they share servers and browsers.
+WORKERS := --numprocesses auto --dist loadfile
 
 quick: $(STAMP)  ## run the fast tests: no server, no browser, no killed processes, nothing marked slow
 	$(BIN)/python -m pytest --quiet $(WORKERS) -m 'not slow' tests/unit tests/test_architecture.py
