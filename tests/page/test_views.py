@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -63,8 +64,14 @@ def opened(page: Page, served: Served, view: str, space: str = "default") -> Non
 
 
 def choose(page: Page, menu: Any, action: str) -> None:
-    menu.locator("summary").first.click()
-    menu.get_by_text(action).first.click()
+    wanted = menu.get_by_text(action).first
+    for _ in range(10):  # a list that loads again after an edit closes its menus
+        if not wanted.is_visible():
+            menu.locator("summary").first.click()
+        with suppress(playwright.TimeoutError):
+            wanted.click(timeout=3_000)
+            return
+    pytest.fail(f"{action} can't be chosen")
 
 
 def toast(page: Page, words: str) -> Any:
