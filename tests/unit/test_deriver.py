@@ -191,6 +191,17 @@ def test_a_question_waits_for_no_long_backlog(memory: Memory) -> None:
     assert memory.stats().behind["facts"] > 0
 
 
+def test_a_question_lets_the_background_work_later_and_says_nothing_of_a_change(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "m.db", embedder="none", background=False) as memory:
+        memory.add_many({"text": f"I like tea number {n}.", "speaker": "Ana", "key": str(n)} for n in range(100))
+    with Memory.open(tmp_path / "m.db", embedder="none") as memory:
+        told: list[str] = []
+        memory.scope.engine.listeners.append(told.append)
+        assert memory.recall("tea number 7")
+        assert (told, memory.stats().behind["facts"]) == ([], 100)
+        assert until(lambda: not memory.stats().behind)
+
+
 def test_without_waiting_words_are_found_at_once_and_vectors_follow(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m.db", embedder="hashing", background=False) as memory:
         memory.add("Herring boats left the harbour.", wait=False)

@@ -6,7 +6,7 @@ import json
 import lzma
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,8 +17,10 @@ import torch
 from torch import Tensor
 
 from everyword.models.reader.decoding import ABOUT, GOALS, KINDS, MODES, PAIRS, STATES, TYPES
-from everyword.models.reader.rows import LOWER, NO_WORD, PUNCTUATION, JoinedRow, ReadingRow, sentences
-from training.reading.corpus import Conversation, Entity, Span, Statement, Turn, wnut
+from everyword.models.reader.rows import LOWER, NO_WORD, PUNCTUATION, JoinedRow, ReadingRow, Side, sentences
+from everyword.text.terms import question_terms
+from everyword.types.events import Span as EventSpan
+from training.reading.corpus import Conversation, Entity, Pair, Span, Statement, Turn, wnut
 from training.reading.evaluation import gold_tokens
 from training.reading.examples import Writer, covered, side, statements_of, tags
 
@@ -30,6 +32,11 @@ LEAST_ALONE = 5  # words of a sentence that is read by itself; a shorter one nee
 LOWERED = 0.15  # rows that are read as if they had no capitals
 UNSHAPED = 0.05  # rows of which nothing is said about capitals
 TURNED = 0.3  # of the pairs that are the same in either order are read the other way about
+LEAST_BARE = 3  # words of a quote that is compared without what stands around it
+BARE_PAIRS = 0.3  # pairs by themselves, for each labelled one
+MISSED = 0.15  # deeds beside other people's goals, for each labelled pair
+MISSES = 2  # of them, at most, for each deed
+ALONE = 6  # of so many questions, one is put to lines without the one before
 CANDIDATES = 6  # lines that a question is put to at once
 NEAR = 12  # turns that recall ranks first: from these come a question's wrong lines
 NEAR_PUBLIC = 5
@@ -230,37 +237,84 @@ class Source:
 
 
 class PairTable(Table):
-    """Pairs of statements: the labelled ones, and statements of one conversation that nobody related."""
+    """Pairs of statements: the labelled ones, also by themselves, and others that nobody related."""
 
     def __init__(self, conversations: Sequence[Conversation], writer: Writer, device: str, seed: int) -> None:
         chance = np.random.default_rng(seed)
-        rows: list[JoinedRow] = []
-        labels: list[int] = []
-        for c in conversations:
-            for p in c.pairs:
-                rows.append(writer.pair(side(c, *p.a), side(c, *p.b)))
-                labels.append(PAIRS.index(p.relation))
+        told = [(c, p) for c in conversations for p in c.pairs]
+        rows = [writer.pair(side(c, *p.a), side(c, *p.b)) for c, p in told]
+        labels = [PAIRS.index(p.relation) for _, p in told]
         self.told = len(rows)
-        for c in conversations:
-            for a, b in _unrelated(c, chance, 3 * len(c.pairs)):
-                rows.append(writer.pair(side(c, *a), side(c, *b)))
-                labels.append(PAIRS.index("unrelated"))
-        # The same and the unrelated are so in either order.
         self.turned: dict[int, int] = {}
-        for n, (c, p) in enumerate([(one, p) for one in conversations for p in one.pairs]):
+
+        def add(pairs: Iterable[tuple[Side, Side, str]]) -> Indices:
+            first = len(rows)
+            for a, b, relation in pairs:
+                rows.append(writer.pair(a, b))
+                labels.append(PAIRS.index(relation))
+            return np.arange(first, len(rows))
+
+        more = ((c, one) for c in conversations for one in _unrelated(c, chance, 3 * len(c.pairs)))
+        self.more = add((side(c, *a), side(c, *b), "unrelated") for c, (a, b) in more)
+        # Notes stand by themselves. Without the near misses, what has nothing around it would be done too easily.
+        self.bare = add((_bare(c, *p.a), _bare(c, *p.b), p.relation) for c, p in told if _is_whole(c, p))
+        self.missed = add((a, b, "unrelated") for a, b in _missed(conversations, chance))
+        for n, (c, p) in enumerate(told):
+            # The same and the unrelated are so in either order.
             if p.relation in ("same", "unrelated"):
-                self.turned[n] = len(rows)
-                rows.append(writer.pair(side(c, *p.b), side(c, *p.a)))
-                labels.append(labels[n])
-        self.more = len(rows) - len(self.turned) - self.told
+                self.turned[n] = int(add([(side(c, *p.b), side(c, *p.a), p.relation)])[0])
         self.labels = torch.tensor(labels, device=device)
         super().__init__(rows, device)
 
     def round(self, chance: Rng, more: float) -> Indices:
-        """Choose the pairs of one round: all labelled ones, some the other way about, and some unrelated ones."""
+        """Choose the pairs of one round: all labelled ones, some the other way about, and some of the others."""
         rows = [self.turned[n] if n in self.turned and chance.random() < TURNED else n for n in range(self.told)]
-        drawn = chance.permutation(self.more)[: round(more * self.told)] + self.told
-        return np.concatenate([rows, drawn]).astype(np.int64)
+        shares = ((self.more, more), (self.bare, BARE_PAIRS), (self.missed, MISSED))
+        drawn = [chance.permutation(among)[: round(share * self.told)] for among, share in shares]
+        return np.concatenate([rows, *drawn]).astype(np.int64)
+
+
+def _bare(c: Conversation, turn: int, quote: Span, about: str) -> Side:
+    said = c.turns[turn]
+    text = said.text[slice(*quote)]
+    return Side(Turn(said.key, said.at, said.speaker, text), EventSpan(0, len(text)), about, None)
+
+
+def _is_whole(c: Conversation, p: Pair) -> bool:
+    return all(len(c.turns[turn].text[slice(*quote)].split()) >= LEAST_BARE for turn, quote, _ in (p.a, p.b))
+
+
+def _missed(conversations: Sequence[Conversation], chance: Rng) -> Iterator[tuple[Side, Side]]:
+    """Set deeds beside open goals of other conversations that share a term, but not the rarest of either."""
+    english = [one for one in conversations if one.lang == "en"]
+    quotes = [
+        (c.id, t.text[s.start : s.end])
+        for c in english
+        for t in c.turns
+        for s in t.statements
+        if s.kind in GOALS and s.state == "open"
+    ]
+    goals = [(of, quote, set(question_terms(quote))) for of, quote in quotes]
+    counts = Counter(term for c in english for t in c.turns for term in set(question_terms(t.text)))
+    places: dict[int, list[int]] = {}
+    for place, (_, _, told) in enumerate(goals):
+        for term in told:
+            places.setdefault(term, []).append(place)
+    for c, p in [(one, p) for one in english for p in one.pairs if p.relation == "fulfils"]:
+        goal, deed = _bare(c, *p.a), _bare(c, *p.b)
+        done = set(question_terms(deed.turn.text))
+        near = [goals[place] for place in sorted({place for term in done for place in places.get(term, ())})]
+        found = [
+            quote
+            for of, quote, told in near
+            if of != c.id
+            and min(len(told), len(done)) > 1
+            and min(told, key=lambda term: (counts[term], term)) not in done
+            and min(done, key=lambda term: (counts[term], term)) not in told
+        ]
+        for at in chance.permutation(len(found))[:MISSES].tolist():
+            turn = Turn("", goal.turn.at, deed.turn.speaker, found[at])
+            yield Side(turn, EventSpan(0, len(found[at])), deed.about, None), deed
 
 
 def _unrelated(c: Conversation, chance: Rng, count: int) -> Iterator[tuple[Told, Told]]:
@@ -318,22 +372,26 @@ class AskedTable(Table):
         return [self._put(writer.answer(text, line, None)) for line in lines]
 
     def _of(self, c: Conversation, ranked: list[list[int]], writer: Writer) -> Iterator[Asked]:
-        for question, turns in zip(c.questions, ranked, strict=True):
+        for number, (question, turns) in enumerate(zip(c.questions, ranked, strict=True)):
+
+            def before(n: int, alone: bool = number % ALONE == 0) -> Turn | None:
+                return c.turns[n - 1] if n and not alone else None
+
             near = [n for n in turns if n != question.turn][:NEAR]
             if not near:
                 continue
-            wrong = [self._put(writer.answer(question.text, c.turns[n], _before(c, n))) for n in near]
+            wrong = [self._put(writer.answer(question.text, c.turns[n], before(n))) for n in near]
             if question.turn is None or question.answer is None:
                 yield Asked([], wrong, NONE, NONE)
                 continue
-            row = writer.answer(question.text, c.turns[question.turn], _before(c, question.turn))
+            row = writer.answer(question.text, c.turns[question.turn], before(question.turn))
             inside = covered(row.starts, row.ends, range(len(row.ids)), question.answer)
             if inside:
                 yield Asked([self._put(row)], wrong, inside[0], inside[-1])
             other = _of_another(question.text, c, question.turn)
             if other:
                 lines = [question.turn, *near]
-                rows = [self._put(writer.answer(other, c.turns[n], _before(c, n))) for n in lines]
+                rows = [self._put(writer.answer(other, c.turns[n], before(n))) for n in lines]
                 yield Asked([], rows, NONE, NONE, OF_ANOTHER)
 
     def round(self, chance: Rng, public: float) -> Indices:
@@ -378,10 +436,6 @@ def _of_another(question: str, c: Conversation, turn: int) -> str | None:
     ):
         return None
     return named.sub(others[len(question) % len(others)], question)
-
-
-def _before(c: Conversation, turn: int) -> Turn | None:
-    return c.turns[turn - 1] if turn else None
 
 
 def public_questions(folder: Path) -> list[PublicQuestion]:

@@ -40,6 +40,7 @@ _FEW_S = 1.0
 _SLICE_S = 0.03  # that a batch in the background may hold the write lock
 _FIRST_SLICE = 4  # events in the first batch in the background; the time it takes decides on the next
 _QUIET_S = 0.05  # without a write before the background begins, so that a burst of writes is not slowed down
+_AFTER_QUESTION_S = 0.5  # the same after a question; the next one may come at once
 _LONGEST_WAIT_S = 1.0  # for such a pause: under a steady stream of writes a batch runs once a second
 _PATIENCE_S = 0.2  # that the background waits for the write lock before it looks whether the memory is closing
 _IDLE_S = 1.0  # until the thread ends; the next write starts another
@@ -101,7 +102,8 @@ def catch_up(
         if not missing:
             return 0
     if for_question and missing > _FEW:
-        engine.changed(space)  # wakes the background
+        for deriver in tuple(_known):
+            deriver.wake(space, after_question_of=engine)
         return 0
     end = time.monotonic() + _FEW_S if for_question else None
     limit, total, waiting = _FIRST_SLICE if for_question else BATCH, 0, set[str]()
@@ -207,15 +209,20 @@ class BackgroundDeriver:
         self._process = os.getpid()  # a forked child has neither the thread nor, perhaps, the lock
         _known.add(self)
 
-    def wake(self, space: str) -> None:
-        """Note that a space was written to; return at once."""
-        if os.getpid() != self._process:
+    def wake(self, space: str, *, after_question_of: Engine | None = None) -> None:
+        """Note that a space was written to; return at once.
+
+        after_question_of: an engine that was asked a question while views are far behind. If it is this thread's, the
+        work begins after a pause: a process that asks once and ends does not wait for it.
+        """
+        if os.getpid() != self._process or after_question_of not in (None, self._engine()):
             return
         with self._changed:
             if self._stopping or threading.current_thread() is self._thread:
                 return
             self._spaces.add(space)
-            self._written_at = time.monotonic()
+            pause_s = _AFTER_QUESTION_S if after_question_of else 0.0
+            self._written_at = max(self._written_at, time.monotonic() + pause_s)
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._run, name="everyword-deriver", daemon=True)
                 self._thread.start()
