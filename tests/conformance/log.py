@@ -292,19 +292,19 @@ class LogConformance:
             reader = file.reader(SPACE)
             found = reader.extent(EVERYTHING)
             assert found.first_at is not None
-            counted = reader.counted(EVERYTHING, begin=found.first_at, width=day)
-            later = reader.counted(EVERYTHING, begin=found.first_at + day, width=day)
+            counted = reader.counted(EVERYTHING, begin=found.first_at, width=day, parts=9)
+            later = reader.counted(EVERYTHING, begin=found.first_at + day, width=day, parts=8)
             speakers, wings = reader.speakers(limit=10), reader.wings(limit=10)
             events = [event for _, event in reader.page(EVERYTHING, limit=100)]
             assert reader.speakers(limit=1) == speakers[:1]
             of_one = reader.speakers(wing=wings[0], limit=10)
             assert file.reader("nowhere").extent(EVERYTHING) == (0, None, None)
-            assert file.reader("nowhere").counted(EVERYTHING, begin=0, width=1) == {}
+            assert file.reader("nowhere").counted(EVERYTHING, begin=0, width=1, parts=2) == [0, 0]
             assert file.reader("nowhere").speakers(limit=1) == file.reader("nowhere").wings(limit=1) == []
         days = [(event.at - events[0].at).days for event in events]
-        assert found.events == sum(counted.values()) == len(events)
-        assert counted == {number: days.count(number) for number in set(days)}
-        assert later == {number - 1: count for number, count in counted.items() if number}
+        assert found.events == sum(counted) == len(events)
+        assert counted == [days.count(number) for number in range(9)]
+        assert later == counted[1:]
         assert speakers == sorted({event.speaker for event in events if event.speaker})
         assert wings == sorted({event.wing for event in events if event.wing})
         assert of_one == sorted({event.speaker for event in events if event.speaker and event.wing == wings[0]})

@@ -389,16 +389,16 @@ class Admin:
             begin, end = _span(which, found)
             # The last part ends behind the last event.
             width = max(1, -(-(end - begin) // most))
-            counted = {0: found.events}
+            counts = [found.events] + [0] * (most - 1)
             if most > 1 and found.events:
-                counted = reader.counted(which, begin=begin, width=width)
+                counts = reader.counted(which, begin=begin, width=width, parts=most)
             speakers = reader.speakers(wing=self.scope.wing, limit=_MOST_NAMES)
             wings = [self.scope.wing] if self.scope.wing is not None else reader.wings(limit=_MOST_NAMES)
         return Activity(
             begin=from_micros(begin) if found.events else None,
             end=from_micros(end) if found.events else None,
             events=found.events,
-            counts=tuple(counted.get(part, 0) for part in range(most)),
+            counts=tuple(counts),
             speakers=tuple(speakers),
             wings=tuple(wings),
         )

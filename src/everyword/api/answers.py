@@ -183,8 +183,7 @@ def pack_hits(
                 return absent(budget, scope.engine.tokenizer)
             hits = interleaved(hits, told)
         key = scope.engine.fence_key.of(reader.file)
-        allowed = reader.matching(which)
-        preceding = preceding_turns(reader, hits, allowed)
+        preceding = preceding_turns(reader, hits, which)
         known = corrections(reader, hits, which)
         shown = {said.event.id for said in known}
         replaces = None if scope.engine.reader is None else _replacing(scope.engine.reader)

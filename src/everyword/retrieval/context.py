@@ -23,7 +23,6 @@ from everyword.retrieval.dates_in_text import date_notes
 from everyword.retrieval.dedup import NearDuplicates
 from everyword.retrieval.query_analysis import Analysis, Kind, Shape
 from everyword.retrieval.superseded import asks_past, statement_terms
-from everyword.storage.postings import Seqs
 from everyword.storage.protocol import Reader
 from everyword.storage.rows import Known
 from everyword.text.dates import Granularity
@@ -414,18 +413,17 @@ _REFERS_BACK = lazy_pattern(
 _SHORT = 6  # words
 
 
-def preceding_turns(reader: Reader, hits: Sequence[Hit], allowed: Seqs | None) -> dict[str, Known]:
+def preceding_turns(reader: Reader, hits: Sequence[Hit], which: Filter) -> dict[str, Known]:
     """Read the turn before each hit that means little without it, by the hit's event id."""
     dependent = [hit for hit in hits if _needs_context(hit.event.text)]
-    permitted = None if allowed is None else set(allowed.tolist())
     before: dict[str, int] = {}
     runs = {seq: run for run in reader.around([hit.seq for hit in dependent], 1) for seq in run}
     for hit in dependent:
         run = runs.get(hit.seq, [hit.seq])
-        place = run.index(hit.seq)
-        if place and (permitted is None or run[place - 1] in permitted):
+        if place := run.index(hit.seq):
             before[hit.event.id] = run[place - 1]
-    events = reader.fetch(list(before.values()))
+    allowed = reader.matching(which, among=list(before.values()))
+    events = reader.fetch(list(before.values()) if allowed is None else allowed.tolist())
     return {id: Known(seq, events[seq]) for id, seq in before.items() if seq in events}
 
 

@@ -98,7 +98,7 @@ SELECT here.seq, near.at, near.seq FROM events AS here CROSS JOIN LATERAL (
 WHERE here.space = $2 AND here.seq = ANY($1::bigint[]) AND here.session IS NOT NULL ORDER BY 1, 2, 3;
 
 -- name: matching_seqs
-SELECT seq FROM events WHERE space = %(space)s AND record IS NULL {where} ORDER BY seq;
+SELECT string_agg(seq::text, ',') FROM events WHERE space = %(space)s AND record IS NULL {where};
 
 -- name: sessions
 SELECT session, coalesce(array_agg(DISTINCT wing) FILTER (WHERE wing IS NOT NULL), '{}'),

@@ -148,7 +148,7 @@ def _vector_problems(reader: Reader, model: Model, checked: dict[str, int]) -> I
     low, high = unit_bounds(model.id)
     units = np.array([row[0] for row in reader.sql.rows("units_between", (low, high, reader.id))], np.int64)
     checked["windows"] += len(units)
-    events = np.array([row[0] for row in reader.sql.rows("matching_seqs", {"space": reader.id})], np.int64)
+    events = reader.seqs_where()
     queued = np.array([row[0] for row in reader.sql.rows("job_seqs", (reader.id, EMBED))], np.int64)
     seen = np.unique(seqs_of(units))
     if missing := len(np.setdiff1d(events, np.union1d(seen, queued))):

@@ -86,7 +86,7 @@ SELECT count(*) FROM events WHERE space = $1 AND record IS NOT NULL;
 -- Of some kinds, in the order of the log.
 -- name: records
 SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
-WHERE space = $1 AND record = ANY($2::text[]) ORDER BY seq;
+WHERE space = $1 AND record = ANY($2::text[]) ORDER BY +seq;
 
 -- name: latest_identity
 SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
@@ -111,6 +111,9 @@ AND at < :until;
 -- name: where_as_of
 AND recorded_at <= :as_of;
 
+-- name: where_seqs
+AND seq = ANY(:seqs::bigint[]);
+
 -- name: where_tag
 AND seq IN (SELECT seq FROM event_tags WHERE space = :space AND tag = :tag);
 
@@ -119,9 +122,12 @@ SELECT count(*), min(at), max(at) FROM events
 WHERE space = :space AND seq NOT IN (SELECT seq FROM events WHERE space = :space AND record IS NOT NULL) {where};
 
 -- name: counted
-SELECT (at - :begin::bigint) / :width::bigint, count(*) FROM events
-WHERE space = :space AND at >= :begin::bigint
-  AND seq NOT IN (SELECT seq FROM events WHERE space = :space AND record IS NOT NULL) {where} GROUP BY 1;
+WITH RECURSIVE part (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM part WHERE n < :parts::bigint - 1)
+SELECT (
+  SELECT count(*) FROM events
+  WHERE space = :space AND at >= :begin::bigint + n * :width::bigint AND at < :begin::bigint + (n + 1) * :width::bigint
+    AND seq NOT IN (SELECT seq FROM events WHERE space = :space AND record IS NOT NULL) {where}
+) FROM part ORDER BY n;
 
 -- Few names in many events: from each to the next, by the index.
 -- name: speakers

@@ -7,7 +7,8 @@ import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from itertools import accumulate
-from typing import TypeVar
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,11 +52,11 @@ class ActivityRows(SpaceRows):
         where, values = conditions(which, self.sql.query)
         return Extent(*self.sql.rows("extent", {**values, "space": self.id}, where)[0])
 
-    def counted(self, which: Filter, *, begin: int, width: int) -> dict[int, int]:
-        """Count events by which part of time they are in: the first begins at `begin`, each is `width` µs long."""
+    def counted(self, which: Filter, *, begin: int, width: int, parts: int) -> list[int]:
+        """Count the events of each part of time: the first begins at `begin`, each is `width` µs long."""
         where, values = conditions(which, self.sql.query)
-        given = {**values, "space": self.id, "begin": begin, "width": width}
-        return {int(part): int(count) for part, count in self.sql.rows("counted", given, where)}
+        given = {**values, "space": self.id, "begin": begin, "width": width, "parts": parts}
+        return [int(row[0]) for row in self.sql.rows("counted", given, where)]
 
     def speakers(self, *, wing: str | None = None, limit: int) -> list[str]:
         """List who spoke, sorted."""
@@ -262,13 +263,21 @@ class Reader(ActivityRows, StatementRows, GraphRows, FoldingRows, ImportRows, Wr
         rows = self.sql.rows("latest_identity", (self.id, wing))
         return event_of(self.space, rows[0]) if rows else None
 
-    def matching(self, which: Filter) -> Seqs | None:
-        """List the events that a filter lets through, sorted and without records; None for all."""
+    def matching(self, which: Filter, *, among: Sequence[int] | None = None) -> Seqs | None:
+        """List the events that a filter lets through, or those among some, sorted and without records; None for all."""
         if which.empty:
             return None
         where, values = conditions(which, self.sql.query)
-        rows = self.sql.rows("matching_seqs", {**values, "space": self.id}, where)
-        return np.fromiter((row[0] for row in rows), np.int64, len(rows))
+        if among is not None:
+            where, values["seqs"] = f"{where} {self.sql.query('where_seqs')}", array(among)
+        return self.seqs_where(where, values)
+
+    def seqs_where(self, where: str = "", values: Mapping[str, Any] = MappingProxyType({})) -> Seqs:
+        """List the events that meet conditions, sorted and without records."""
+        listed = self.sql.rows("matching_seqs", {**values, "space": self.id}, where)[0][0]
+        found = np.fromstring(listed, np.int64, sep=",") if listed else np.zeros(0, np.int64)
+        found.sort()
+        return found
 
     def sessions(self, which: Filter, *, limit: int | None = None) -> list[Session]:
         """List sessions, the latest first: all, or so many of them."""

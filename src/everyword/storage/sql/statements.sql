@@ -40,7 +40,7 @@ WHERE statements.space = $1 AND statements.id = $2;
 SELECT statements.number, statements.id, statements.seq, kind, status, replaces, statements.recorded_at, closed_at,
        valid_from, valid_to, body, events.id, events.text, events.at_offset
 FROM statements JOIN events ON {postgres: events.space = statements.space AND} events.seq = statements.seq
-WHERE statements.space = $2 AND statements.seq = ANY($1::bigint[]) ORDER BY statements.number;
+WHERE statements.space = $2 AND statements.seq = ANY($1::bigint[]) ORDER BY +statements.number;
 
 -- name: statements_standing
 SELECT statements.number, statements.id, statements.seq, kind, status, replaces, statements.recorded_at, closed_at,
@@ -83,8 +83,8 @@ WHERE statements.space = $1 AND statements.id = chain.id ORDER BY statements.num
 
 -- Whom or what some events speak about.
 -- name: abouts_touched
-SELECT about FROM statements WHERE space = $1 AND seq = ANY($2::bigint[])
-UNION SELECT statements.about FROM journal JOIN statements ON statements.space = $1 AND statements.id = journal.target
+SELECT about FROM statements {sqlite: INDEXED BY statements_seq} WHERE space = $1 AND seq = ANY($2::bigint[])
+UNION SELECT statements.about FROM journal {sqlite: CROSS} JOIN statements ON statements.space = $1 AND statements.id = journal.target
 WHERE journal.space = $1 AND journal.seq = ANY($2::bigint[]);
 
 -- name: drop_all_statements
@@ -109,7 +109,10 @@ INSERT INTO journal (space, seq, at, action, statement, target, reason) VALUES (
 -- name: changes_of
 SELECT journal.at, action, reason, statement, target, events.id
 FROM journal JOIN events ON {postgres: events.space = journal.space AND} events.seq = journal.seq
-WHERE journal.space = $1 AND (statement = ANY($2::text[]) OR target = ANY($2::text[])) ORDER BY number;
+WHERE {postgres: journal.space = $1 AND} number IN (
+  SELECT number FROM journal WHERE space = $1 AND statement = ANY($2::text[])
+  UNION SELECT number FROM journal WHERE space = $1 AND target = ANY($2::text[])
+) ORDER BY number;
 
 -- name: change_counts
 SELECT action, count(*) FROM journal WHERE space = $1 GROUP BY action ORDER BY action;

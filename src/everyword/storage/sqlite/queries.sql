@@ -41,10 +41,10 @@ SELECT here.seq, near.at, near.seq FROM events AS here CROSS JOIN events AS near
 ) WHERE here.seq IN carray(?1) AND +here.space = ?2;
 
 -- Ordinary events alone. Records are few: they are left out by number, so that an index of the events is enough.
+-- As one text: there may be hundreds of thousands.
 -- name: matching_seqs
-SELECT seq FROM events
-WHERE space = :space AND seq NOT IN (SELECT seq FROM events WHERE space = :space AND record IS NOT NULL) {where}
-ORDER BY seq;
+SELECT group_concat(seq) FROM events
+WHERE space = :space AND seq NOT IN (SELECT seq FROM events WHERE space = :space AND record IS NOT NULL) {where};
 
 -- name: sessions
 SELECT session, json_group_array(DISTINCT wing) FILTER (WHERE wing IS NOT NULL),
@@ -117,28 +117,31 @@ ORDER BY statements.number DESC LIMIT :limit;
 
 -- As JSON, which comes as it is: text of SQLite's can't hold half a character, which a content may.
 -- name: statement_texts
-SELECT seq, body -> '$.content', status = 'current' FROM statements WHERE space = ?2 AND seq IN carray(?1) ORDER BY number;
+SELECT seq, body -> '$.content', status = 'current' FROM statements WHERE space = ?2 AND seq IN carray(?1) ORDER BY +number;
 
 -- Events that state something about some, or changed what is stated about them.
 -- name: seqs_stating
-SELECT seq FROM statements WHERE space = ?1 AND about IN carray(?2)
-UNION SELECT journal.seq FROM journal JOIN statements ON statements.space = ?1 AND statements.id = journal.target
-WHERE journal.space = ?1 AND statements.about IN carray(?2) ORDER BY 1;
+SELECT seq FROM statements INDEXED BY statements_about WHERE space = ?1 AND about IN carray(?2)
+UNION SELECT journal.seq FROM statements INDEXED BY statements_about
+CROSS JOIN journal INDEXED BY journal_of_target ON journal.space = ?1 AND journal.target = statements.id
+WHERE statements.space = ?1 AND statements.about IN carray(?2) ORDER BY 1;
 
 -- name: drop_statements_about
 DELETE FROM statements WHERE space = ? AND about IN carray(?);
 
 -- name: drop_changes_about
-DELETE FROM journal WHERE space = ?1 AND (
-  statement IN (SELECT id FROM statements WHERE space = ?1 AND about IN carray(?2))
-  OR target IN (SELECT id FROM statements WHERE space = ?1 AND about IN carray(?2))
+WITH gone AS MATERIALIZED (SELECT id FROM statements WHERE space = ?1 AND about IN carray(?2))
+DELETE FROM journal WHERE number IN (
+  SELECT number FROM journal WHERE space = ?1 AND statement IN gone
+  UNION SELECT number FROM journal WHERE space = ?1 AND target IN gone
 );
 
 -- name: delete_changes_of
-DELETE FROM journal WHERE space = ?1 AND (
-  seq IN carray(?2)
-  OR statement IN (SELECT id FROM statements WHERE space = ?1 AND seq IN carray(?2))
-  OR target IN (SELECT id FROM statements WHERE space = ?1 AND seq IN carray(?2))
+WITH gone AS MATERIALIZED (SELECT id FROM statements WHERE space = ?1 AND seq IN carray(?2))
+DELETE FROM journal WHERE number IN (
+  SELECT number FROM journal WHERE space = ?1 AND seq IN carray(?2)
+  UNION SELECT number FROM journal WHERE space = ?1 AND statement IN gone
+  UNION SELECT number FROM journal WHERE space = ?1 AND target IN gone
 );
 
 -- name: delete_statements_of

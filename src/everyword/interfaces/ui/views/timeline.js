@@ -8,8 +8,8 @@ import { AsOf, Choice, Empty, Head, Trouble, Waiting, addressOf, count, day, htm
 const PARTS = 160; // bars of messages
 const FACTS = 80; // drawn at most, those that were true longest
 const TRUE = 200; // facts read for the cursor
-const SLICES = 16; // of the whole range, from each of which some statements are taken
-const OF_A_SLICE = 4; // messages
+const SLICES = 8; // of the whole range, from each of which some statements are taken
+const OF_A_SLICE = 8; // messages
 const OF_A_KIND = 200; // statements, of the first and of the last
 const ROW = 24; // px of a lane
 const NAME = 22; // px of a subject's name above its lanes
