@@ -65,12 +65,12 @@ def with_sources(settings: Settings, views: Iterable[str]) -> tuple[str, ...]:
     return tuple(view for view in views_of(settings) if view in needed) if needed else ()
 
 
-def behind(reader: Reader, views: Sequence[str]) -> int:
-    """Count the events that the slowest of some views has not applied."""
+def behind(reader: Reader, views: Sequence[str], *, most: int = 1 << 62) -> int:
+    """Count the events that the slowest of some views has not applied, up to a number of them."""
     if not views or not reader.last_seq:
         return 0
     cursors = reader.cursors()
-    return reader.count_behind(min(cursors[view] for view in views))
+    return reader.count_behind(min(cursors[view] for view in views), most=most)
 
 
 def lag(reader: Reader) -> dict[str, int]:
@@ -98,7 +98,7 @@ def catch_up(
     if engine.store.read_only:
         return 0
     with engine.store.reader(space) as reader:
-        target, missing = reader.last_seq, behind(reader, views)
+        target, missing = reader.last_seq, behind(reader, views, most=_FEW + 1)
         if not missing:
             return 0
     if for_question and missing > _FEW:

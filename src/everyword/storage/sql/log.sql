@@ -20,7 +20,7 @@ INSERT INTO views (space, name, version, upto) VALUES ($1, $2, $3, $4)
 ON CONFLICT (space, name) DO UPDATE SET version = excluded.version, upto = excluded.upto;
 
 -- name: events_behind
-SELECT count(*) FROM events WHERE space = $1 AND seq > $2;
+SELECT count(*) FROM (SELECT 1 FROM events WHERE space = $1 AND seq > $2 LIMIT $3) AS waiting;
 
 -- Make every cache in every process start anew.
 -- name: next_epoch

@@ -188,9 +188,9 @@ class SpaceRows:
         """Tell the last event that a view has applied."""
         return self.cursors()[view]
 
-    def count_behind(self, upto: int) -> int:
-        """Count the events after one."""
-        return self.sql.one("events_behind", (self.id, upto)) if upto < self.last_seq else 0
+    def count_behind(self, upto: int, *, most: int = 1 << 62) -> int:
+        """Count the events after one, up to a number of them."""
+        return self.sql.one("events_behind", (self.id, upto, most)) if upto < self.last_seq else 0
 
     def count_pending_vectors(self) -> int:
         """Count the events whose vectors are still to be made."""
