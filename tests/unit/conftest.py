@@ -10,4 +10,4 @@ from everyword.jobs.deriver import BackgroundDeriver
 @pytest.fixture(autouse=True)
 def _no_background(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if "background" not in request.keywords:
-        monkeypatch.setattr(BackgroundDeriver, "wake", lambda *_: None)
+        monkeypatch.setattr(BackgroundDeriver, "wake", lambda *_, **__: None)
