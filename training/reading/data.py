@@ -18,7 +18,6 @@ from torch import Tensor
 
 from everyword.models.reader.decoding import ABOUT, GOALS, KINDS, MODES, PAIRS, STATES, TYPES
 from everyword.models.reader.rows import LOWER, NO_WORD, PUNCTUATION, JoinedRow, ReadingRow, Side, sentences
-from everyword.text.terms import question_terms
 from everyword.types.events import Span as EventSpan
 from training.reading.corpus import Conversation, Entity, Pair, Span, Statement, Turn, wnut
 from training.reading.evaluation import gold_tokens
@@ -36,6 +35,8 @@ LEAST_BARE = 3  # words of a quote that is compared without what stands around i
 BARE_PAIRS = 0.3  # pairs by themselves, for each labelled one
 MISSED = 0.15  # deeds beside other people's goals, for each labelled pair
 MISSES = 2  # of them, at most, for each deed
+TERM = 5  # characters of a word that tell what it is about
+FREQUENT = 0.01  # share of the turns from which on a term tells little
 ALONE = 6  # of so many questions, one is put to lines without the one before
 CANDIDATES = 6  # lines that a question is put to at once
 NEAR = 12  # turns that recall ranks first: from these come a question's wrong lines
@@ -294,15 +295,17 @@ def _missed(conversations: Sequence[Conversation], chance: Rng) -> Iterator[tupl
         for s in t.statements
         if s.kind in GOALS and s.state == "open"
     ]
-    goals = [(of, quote, set(question_terms(quote))) for of, quote in quotes]
-    counts = Counter(term for c in english for t in c.turns for term in set(question_terms(t.text)))
-    places: dict[int, list[int]] = {}
+    goals = [(of, quote, _terms(quote)) for of, quote in quotes]
+    counts = Counter(term for c in english for t in c.turns for term in _terms(t.text))
+    frequent = FREQUENT * sum(len(c.turns) for c in english)
+    places: dict[str, list[int]] = {}
     for place, (_, _, told) in enumerate(goals):
         for term in told:
-            places.setdefault(term, []).append(place)
+            if counts[term] < frequent:
+                places.setdefault(term, []).append(place)
     for c, p in [(one, p) for one in english for p in one.pairs if p.relation == "fulfils"]:
         goal, deed = _bare(c, *p.a), _bare(c, *p.b)
-        done = set(question_terms(deed.turn.text))
+        done = _terms(deed.turn.text)
         near = [goals[place] for place in sorted({place for term in done for place in places.get(term, ())})]
         found = [
             quote
@@ -315,6 +318,11 @@ def _missed(conversations: Sequence[Conversation], chance: Rng) -> Iterator[tupl
         for at in chance.permutation(len(found))[:MISSES].tolist():
             turn = Turn("", goal.turn.at, deed.turn.speaker, found[at])
             yield Side(turn, EventSpan(0, len(found[at])), deed.about, None), deed
+
+
+def _terms(text: str) -> set[str]:
+    """List the longer words of a text without their endings."""
+    return {word[:TERM] for word in re.findall(r"\w{4,}", text.lower())}
 
 
 def _unrelated(c: Conversation, chance: Rng, count: int) -> Iterator[tuple[Told, Told]]:
