@@ -70,8 +70,8 @@ EVERYWORD_SMALL = PinnedModel(
 EVERYWORD_READER = PinnedModel(
     name="everyword-reader",
     sha256={
-        "reader.onnx": "201e846c17a39a8b2dbdcf867bd5a8324fb8ca600771c782ba177d0fded5ff17",
-        "reader.json": "3bd39c65d9c21812dc1ebd3e7ab94afe85af3769c79393dd0d1a04af128f66fd",
+        "reader.onnx": "79d6e289272ad698319ee2cc0dfcb787700e642c60ba9cadc3840f0946dea61b",
+        "reader.json": "7b23198df88bc0e0f140a851a5def4979097fb62cd2dd8b49a550310e51ce248",
     },
     package="everyword_models",
     package_folder="everyword-reader",
