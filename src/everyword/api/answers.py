@@ -118,10 +118,10 @@ def _read(scope: Scope, model: Reader, question: str, hits: Sequence[Hit]) -> li
 
 
 def _replacing(model: Reader) -> Callable[[Hit, Hit], float]:
-    """Let the reader tell how likely the later of two hits takes the place of the earlier one."""
+    """Let the reader tell how likely the quote of the later of two hits takes the place of the earlier one's."""
 
     def side(hit: Hit) -> Side:
-        return Side(turn_of(hit.event), Span(0, len(hit.event.text)), speaker_name(hit.event), None)
+        return Side(turn_of(hit.event), hit.span, speaker_name(hit.event), None)
 
     def replaces(earlier: Hit, later: Hit) -> float:
         chances = model.compare(side(earlier), side(later))

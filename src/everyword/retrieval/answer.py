@@ -182,8 +182,8 @@ def newest_answer_first(
 ) -> list[ReadAnswer]:
     """Move the newest answer first that may have taken the place of the surest one: what held then may not hold now.
 
-    It must have the words of the question that the surest one has, so that it is about the same thing; if that has
-    none, it must surely replace it. Answers below `least` are left out, unless they surely do.
+    It must have the words of the question that the surest one has, so that it is about the same thing; if it lacks
+    one, or there is none, it must surely replace it. Answers below `least` are left out, unless they surely do.
     replaces: the probability that the later of two hits replaces, ends or fulfils the earlier one; None where the
     past is asked for.
     """
@@ -198,11 +198,16 @@ def newest_answer_first(
         if one.hit.event.at > first.hit.event.at
         and level_of(one.hit.event) >= level_of(first.hit.event)
         and one.score >= max(least - _LESS_SURE, first.score - _NEARLY_AS_SURE)
-        and words <= _held(question, one)
-        and replaces(first.hit, one.hit) >= (_MAY_REPLACE if words and one.score >= least else _REPLACES)
+        and replaces(_sentence_hit(first), _sentence_hit(one))
+        >= (_MAY_REPLACE if words and words <= _held(question, one) and one.score >= least else _REPLACES)
     ]
     newest = max(newer, key=lambda one: (one.hit.event.at, one.score), default=None)
     return sure if newest is None else [newest, *(one for one in sure if one is not newest)]
+
+
+def _sentence_hit(answer: ReadAnswer) -> Hit:
+    """Quote the sentence of a hit that has the answer."""
+    return replace(answer.hit, span=_touched(answer.hit.event.text, answer.span))
 
 
 def without_what_is_over(
@@ -253,8 +258,7 @@ def sentence_of(hit: Hit, question: str, asked: Analysis, place: Span | None = N
     if len(text) <= _SHORT:
         return Span(0, len(text))
     if place is not None:
-        touched = [one for one in sentences(text) if one.start < place.end and place.start < one.end] or [place]
-        return Span(touched[0].start, touched[-1].end)
+        return _touched(text, place)
     terms = set(question_terms(question))
     spans = sentences(text, hit.span) or [hit.span]
 
@@ -264,6 +268,12 @@ def sentence_of(hit: Hit, question: str, asked: Analysis, place: Span | None = N
         return dated, len(terms & set(question_terms(words)))
 
     return max(spans, key=worth)
+
+
+def _touched(text: str, place: Span) -> Span:
+    """Widen a place to the sentences that it is in."""
+    touched = [one for one in sentences(text) if one.start < place.end and place.start < one.end] or [place]
+    return Span(touched[0].start, touched[-1].end)
 
 
 def _holding_first(hits: Sequence[Hit]) -> list[Hit]:
