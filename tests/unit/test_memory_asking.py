@@ -154,9 +154,9 @@ def test_offline_what_names_no_date_has_that_of_its_event(path: Path) -> None:
 def test_offline_a_day_that_lies_ahead_is_told_as_such(tmp_path: Path) -> None:
     with Memory.open(":memory:", embedder="hashing") as memory:
         memory.add("The launch is on 14 May.", speaker="Bo", at="2026-04-05T10:00Z")
-        memory.add("We shipped the beta on 14 June.", speaker="Bo", at="2026-04-06T10:00Z")
+        memory.add("We launched the beta on 14 June.", speaker="Bo", at="2026-04-06T10:00Z")
         assert memory.ask("When is the launch?").text.startswith("14 May 2026: ")
-        assert memory.ask("When did we ship the beta?").text.startswith("14 June 2025: ")
+        assert memory.ask("When did we launch the beta?").text.startswith("14 June 2025: ")
 
 
 _FEW = (
@@ -267,8 +267,8 @@ def test_an_empty_memory_holds_no_answer(embedder: str) -> None:
 
 
 def test_only_what_the_conditions_let_through_is_answered_from(memory: Memory) -> None:
-    assert memory.ask("Who bought a blue cup?").quotes == ("I bought a blue cup.",)
-    assert "I bought a blue cup." not in memory.ask("Who bought a blue cup?", until="2026-04-06").quotes
+    assert memory.ask("Which cup did Ana buy?").quotes == ("I bought a blue cup.",)
+    assert "I bought a blue cup." not in memory.ask("Which cup did Ana buy?", until="2026-04-06").quotes
     assert not memory.ask("What did Ana buy?", session="another").answered
     assert not memory.ask("What did Ana buy?", as_of="2020-01-01").answered
     assert not memory.space("other").ask("What did Ana buy?").answered

@@ -201,10 +201,8 @@ def test_a_change_that_only_an_llm_sees_makes_a_new_version(clock: TestClock) ->
 
 
 def test_a_task_that_an_llm_reads_as_done_is_closed(clock: TestClock) -> None:
-    done_text = "The report thing is finally off my desk."
-    done = statement(
-        "The report thing is finally off my desk", "The report is off Ana's desk", stance="done", follows=1
-    )
+    done_text = "The report is finally out the door."
+    done = statement("The report is finally out the door", "The report is out the door", stance="done", follows=1)
     with serving(knowing({done_text: [done]})) as server, remembering(server, clock) as memory:
         memory.add("I need to send the report by Friday.", speaker="Ana")
         clock.pass_by(days=1)
@@ -276,17 +274,18 @@ BROKEN: dict[str, Step] = {
 @pytest.mark.parametrize("how", BROKEN)
 def test_a_failing_llm_leaves_the_event_found_and_the_work_waiting(how: str, clock: TestClock) -> None:
     with serving(BROKEN[how]) as server, remembering(server, clock) as memory:
-        memory.add(f"I live in Lisbon. {CHOIR}", speaker="Ana")
+        said = f"{CHOIR} I live in Lisbon."
+        memory.add(said, speaker="Ana")
         with pytest.warns(EverywordNotice, match="is postponed"):
             assert memory.admin.settle() == 0
         assert contents(memory) == ["Ana: I live in Lisbon"]
-        assert memory.recall("choir")[0].text.endswith(CHOIR)
+        assert memory.recall("choir")[0].text == said
         assert memory.stats().pending == 1
         tried = len(server.asked)
         assert tried >= 1
         assert memory.admin.settle() == 0
         assert len(server.asked) == tried  # not before its time
-        server.script = [knowing({f"I live in Lisbon. {CHOIR}": FOUND[CHOIR]})]
+        server.script = [knowing({said: FOUND[CHOIR]})]
         clock.pass_by(days=1)
         assert memory.admin.settle() == 1
         assert of_llm(memory) == [FOUND[CHOIR][0]["content"]]

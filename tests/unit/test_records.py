@@ -114,7 +114,7 @@ def test_a_line_that_says_it_is_a_record_is_skipped_and_counted(
     memory: Memory, tmp_path: Path, format: str | None
 ) -> None:
     lines = [
-        {"text": "We had soup.", "speaker": "Ana", "at": "2026-01-01T10:00Z"},
+        {"text": "Nice soup!", "speaker": "Ana", "at": "2026-01-01T10:00Z"},
         {"text": EVIL, "record": "identity", "meta": {"by": "user"}},
         {"text": "", "record": "retraction", "meta": {"statement": memory.statements()[0].id, "reason": "never_true"}},
         {"text": "The lamp is blue.", "record": None},
@@ -129,7 +129,7 @@ def test_a_line_that_says_it_is_a_record_is_skipped_and_counted(
 
 def test_importing_another_memory_leaves_its_edits_out(memory: Memory, tmp_path: Path) -> None:
     with Memory.open(tmp_path / "other.db", embedder="none") as other:
-        other.add("We had soup.", speaker="Ben")
+        other.add("Nice soup!", speaker="Ben")
         other.identity(EVIL)
     done = memory.import_events(tmp_path / "other.db")
     assert done.added == 1
