@@ -91,7 +91,7 @@ def test_what_is_retracted_is_no_answer_and_says_so(reason: str, said: str) -> N
 
 @pytest.mark.slow
 def test_what_changed_is_answered_with_what_holds_now() -> None:
-    """Measured: 29 of 40 changes are answered with the newer line, and so are 5 of 40 traps."""
+    """Measured: 33 of 40 changes are answered with the newer line, and so are 4 of 40 traps."""
     new, trapped = 0, 0
     for line in UPDATES.read_text(encoding="utf-8").splitlines():
         told = json.loads(line)
@@ -105,5 +105,5 @@ def test_what_changed_is_answered_with_what_holds_now() -> None:
         first = answer.citations[0].event_id if answer.citations else None
         new += today and first == last.id
         trapped += not today and first == last.id
-    assert new >= 26
+    assert new >= 29
     assert trapped <= 6
