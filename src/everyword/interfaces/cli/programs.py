@@ -180,7 +180,9 @@ def _with_verbs(name: str, description: str) -> tuple[argparse.ArgumentParser, A
 
 def _add_options(parser: argparse.ArgumentParser, run: object) -> None:
     parser.add_argument(
-        "--memory", metavar="PATH", help="the memory (default: EVERYWORD_MEMORY, or memory.db in the user's data folder"
+        "--memory",
+        metavar="PATH",
+        help="the memory (default: EVERYWORD_MEMORY, or memory.db in the user's data folder)",
     )
     parser.add_argument("--json", action="store_true", help="one JSON document instead of text")
     parser.set_defaults(run=run)
