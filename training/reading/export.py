@@ -169,6 +169,11 @@ def read_parts(folder: Path, name: str) -> Arrays:
     return arrays
 
 
+def relations_of_run(folder: Path) -> list[str]:
+    """List the relations that the reader in a folder of parts knows."""
+    return json.loads((folder / "runs.json").read_text())["reader"]["relations"]
+
+
 def write_folder(arrays: Arrays, about: dict[str, Any], to: Path) -> None:
     """Write reader.onnx and reader.json, which the product ships."""
     to.mkdir(parents=True, exist_ok=True)
