@@ -82,6 +82,7 @@ class Plan:
     unrelated: float = 0.3  # pairs that nobody related, for each labelled one
     answer: float = 1.0
     public: float = 0.6  # public questions for each of our own
+    twice: float = 0.0  # weight of the difference between two readings of a batch, with other tokens hidden (R-Drop)
     looks: int = 3  # how often it is scored, from two fifths of the way on
     fresh: bool = False  # starts from the encoder even where an earlier reader is at hand
 
@@ -284,14 +285,15 @@ def _follow(average: Reader, model: Reader, kept: float) -> None:
 
 def step_losses(material: Material, plan: Plan, model: Reader, weights: Weights) -> dict[str, Tensor]:
     """Compute the losses of one batch of each task, which go through the encoder together."""
-    read = next(material.read)
+    read = _doubled(next(material.read), plan)
     batches = [worn(material.readings.batch(read), plan.masked, material.mask)]
     pair, told_rows = None, None
     if material.pairs and material.pair:
-        pair = next(material.pair)
+        pair = _doubled(next(material.pair), plan)
         batches.append(worn(material.pairs.batch(pair), plan.masked, material.mask))
     if material.questions and material.question:
-        told_rows = material.questions.candidates(next(material.question), material.chance)
+        rows, *told = material.questions.candidates(next(material.question), material.chance)
+        told_rows = (_doubled(rows, plan), *(torch.cat([one, one]) if plan.twice else one for one in told))
         batches.append(worn(material.questions.batch(told_rows[0]), plan.masked / 2, material.mask))
     states = encoded(model, batches)
     batch, both = batches.pop(0), states.pop(0)
@@ -299,12 +301,27 @@ def step_losses(material: Material, plan: Plan, model: Reader, weights: Weights)
     if material.pairs and pair is not None:
         batch, both = batches.pop(0), states.pop(0)
         labels = material.pairs.labels[torch.as_tensor(pair, device=both.device)]
-        losses["pair"] = plan.pair * F.cross_entropy(
-            _paired(model, both, batch), labels, weights["pair"], label_smoothing=plan.smooth
+        logits = _paired(model, both, batch)
+        losses["pair"] = plan.pair * (
+            F.cross_entropy(logits, labels, weights["pair"], label_smoothing=plan.smooth) + _apart(logits, plan)
         )
     if told_rows is not None:
         losses |= answer_losses(model, states[0], batches[0], plan, *told_rows[1:])
     return losses
+
+
+def _doubled(chosen: Indices, plan: Plan) -> Indices:
+    """Put rows into a batch twice, where two readings of them are to agree."""
+    return np.concatenate([chosen, chosen]) if plan.twice else chosen
+
+
+def _apart(logits: Tensor, plan: Plan) -> Tensor:
+    """Tell how far the chances of a batch's second half are from those of the first, which are the same rows."""
+    if not plan.twice or not len(logits):
+        return logits.new_zeros(())
+    one, other = F.log_softmax(logits.float(), -1).chunk(2)
+    both = F.kl_div(one, other, reduction="batchmean", log_target=True)
+    return plan.twice * 0.5 * (both + F.kl_div(other, one, reduction="batchmean", log_target=True))
 
 
 def encoded(model: Reader, batches: list[Batch]) -> list[Tensor]:
@@ -347,7 +364,7 @@ def answer_losses(
     chosen = torch.arange(len(right), device=right.device) * CANDIDATES + right.clamp(max=CANDIDATES - 1)
     spans = lines[chosen]
     return {
-        "line": plan.answer * F.cross_entropy(scores, right),
+        "line": plan.answer * (F.cross_entropy(scores, right) + _apart(scores, plan)),
         "answer": plan.answer * 0.5 * (_mean_loss(spans[..., 0], first) + _mean_loss(spans[..., 1], last)),
     }
 
@@ -374,7 +391,7 @@ def reading_losses(
     }
     named = entity > 0
     by_type = told[..., columns["entity"]][named][:, 1:].view(-1, len(TYPES), 2).logsumexp(2)
-    losses["type"] = plan.type * _mean_loss(by_type, (entity[named] - 1) // 2)
+    losses["type"] = plan.type * (_mean_loss(by_type, (entity[named] - 1) // 2) + _apart(by_type, plan))
     if not len(spans):
         return losses | {name: told.sum() * 0 for name in ("kind", "said", "value", "pointer")}
     row, first, last, kind, mode, state, about, relation, value1, value2, name1, name2 = spans.unbind(1)
@@ -382,8 +399,9 @@ def reading_losses(
     inside = (at >= first[:, None]) & (at <= last[:, None])
     of_row = told[row]
     mean = (of_row * inside[..., None]).sum(1) / inside.sum(1, keepdim=True)
-    losses["kind"] = plan.kind * F.cross_entropy(
-        mean[:, columns["kind"]], kind, weights["kind"], label_smoothing=plan.smooth
+    kinds = mean[:, columns["kind"]]
+    losses["kind"] = plan.kind * (
+        F.cross_entropy(kinds, kind, weights["kind"], label_smoothing=plan.smooth) + _apart(kinds, plan)
     )
     losses["said"] = (
         0.5 * F.cross_entropy(mean[:, columns["mode"]], mode, weights["mode"])
