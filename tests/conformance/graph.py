@@ -21,7 +21,7 @@ ANA, LEEDS, PORTO = (entity_id(SPACE, name) for name in ("Ana", "Leeds", "Porto"
 
 
 def name_row(name: str, type: str, home: str | None = None) -> NameRow:
-    known = KnownName(key=name.casefold(), written={name: 1}, votes={type: 90}, surest=90)
+    known = KnownName(key=name.casefold(), written={name: 1}, votes={type: 90})
     id = entity_id(SPACE, name)
     return NameRow(id, home or id, known, 1, 1_000, 2_000)
 

@@ -541,7 +541,6 @@ def _left(writer: Writer, row: NameRow, lost: _Lost) -> NameRow | None:
         key=row.known.key,
         written=dict(Counter(row.known.written) - lost.written),
         votes=dict(sorted(votes.items())),
-        surest=max(one.votes for one in rows),
         speaks=any(one.start == SPEAKS for one in rows),
     )
     times = [outline.at for outline in writer.outlines(sorted({one.seq for one in rows})).values()]

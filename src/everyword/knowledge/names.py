@@ -21,7 +21,6 @@ _MOST_PINS = 8  # followed one after another at most: more is a circle
 class _Name:
     written: Counter[str] = field(default_factory=Counter[str])
     votes: Counter[EntityType] = field(default_factory=Counter[EntityType])  # in hundredths of a mention
-    surest: int = 0  # hundredths: the surest of its mentions
     speaks: bool = False
 
     @property
@@ -62,13 +61,12 @@ class NameIndex:
             key=key,
             written=dict(sorted(name.written.items())),
             votes={type.value: votes for type, votes in sorted(name.votes.items())},
-            surest=name.surest,
             speaks=name.speaks,
         )
 
     def restore(self, known: KnownName) -> None:
         """Take in a name as `known` gave it, in place of what was learned of it here."""
-        name = self._names[known.key] = _Name(surest=known.surest, speaks=known.speaks)
+        name = self._names[known.key] = _Name(speaks=known.speaks)
         name.written.update(known.written)
         name.votes.update({EntityType(type): votes for type, votes in known.votes.items()})
         self._keys[self._id(known.key)] = known.key
@@ -180,7 +178,6 @@ class NameIndex:
             self._keys[self._id(key)] = key
         name.votes[type] += votes
         name.written[shown] += 1
-        name.surest = max(name.surest, votes)
         name.speaks = name.speaks or speaks
         self._place(key, name.type)
 

@@ -39,6 +39,7 @@ from everyword.knowledge.reading import (
     turn_of,
 )
 from everyword.knowledge.reading import from_body as reading_from_body
+from everyword.models.parallel import each
 from everyword.models.reader.reader import Reader as ModelReader
 from everyword.models.reader.rows import Side
 from everyword.storage.protocol import Reader, Writer
@@ -77,7 +78,9 @@ def read_new(reader: Reader, model: ModelReader | None, rows: Iterable[tuple[int
         return {}
     stored = reader.model_readings([seq for seq, _ in rows])
     unread = [(seq, event) for seq, event in rows if stored.get(seq, ("",))[0] != model.name]
-    return {seq: read_event(model, said_by_user(event), event_before(reader, seq, event)) for seq, event in unread}
+    turns = [(said_by_user(event), event_before(reader, seq, event)) for seq, event in unread]
+    readings = each(lambda turn: read_event(model, *turn), turns)
+    return {seq: reading for (seq, _), reading in zip(unread, readings, strict=True)}
 
 
 def event_before(reader: Reader, seq: int, event: Event) -> Event | None:

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 from everyword.errors import LLMGarbage
 from everyword.lazy_patterns import lazy_pattern
 from everyword.models.llm.json_schema import stream_without_reasoning, strip_reasoning
+from everyword.models.parallel import each
 from everyword.models.protocol import LLM
 from everyword.models.reader.decoding import FoundAnswer
 from everyword.retrieval.dates_in_text import first_and_last_day, write_date
@@ -169,11 +170,12 @@ def read_answers(
     hits: Sequence[Hit], answer: Callable[[Hit], FoundAnswer | None], rank_weight: float
 ) -> list[ReadAnswer]:
     """Let the reader look for the answer in the first hits; the surest comes first."""
-    found: list[ReadAnswer] = []
-    for rank, hit in enumerate(hits[:READ_HITS]):
-        one = answer(hit)
-        if one is not None:
-            found.append(ReadAnswer(hit, one.span, one.score - rank_weight * math.log1p(rank)))
+    first = hits[:READ_HITS]
+    found = [
+        ReadAnswer(hit, one.span, one.score - rank_weight * math.log1p(rank))
+        for rank, (hit, one) in enumerate(zip(first, each(answer, first), strict=True))
+        if one is not None
+    ]
     return sorted(found, key=lambda one: -one.score)
 
 

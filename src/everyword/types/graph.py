@@ -60,7 +60,6 @@ class KnownName:
     key: str  # the folded name
     written: Mapping[str, int] = field(default_factory=dict[str, int])  # spelling -> how often
     votes: Mapping[str, int] = field(default_factory=dict[str, int])  # type -> hundredths of a mention
-    surest: int = 0  # in hundredths: highest score of its mentions
     speaks: bool = False  # a speaker has this name
 
 

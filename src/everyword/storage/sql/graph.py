@@ -293,7 +293,6 @@ def _name(row: Row) -> NameRow:
         key=key,
         written=held["written"],
         votes=held["votes"],
-        surest=held["surest"],
         speaks=held["speaks"],
     )
     return NameRow(id, home, known, events, first_at, last_at)
@@ -304,7 +303,6 @@ def _name_values(space: int, row: NameRow, version: int) -> tuple[Any, ...]:
     body = {
         "written": dict(known.written),
         "votes": dict(known.votes),
-        "surest": known.surest,
         "speaks": known.speaks,
     }
     return (space, row.id, known.key, row.home, version, row.events, row.first_at, row.last_at, compact_json(body))
