@@ -16,7 +16,7 @@ from everyword.models.protocol import Reply
 from llm_memory import MONDAY, MovedClock, remembering
 from llm_server import Asked, LLMServer, Step, chat, serving
 
-PORTO = "Boxes everywhere! Hello Porto, since March, and no regrets so far."
+PORTO = "Boxes everywhere! Oh Porto, since March, what a river, what hills!"
 SIEMENS = "Big news from Maria: Siemens took her on last week."
 
 

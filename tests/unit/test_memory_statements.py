@@ -1006,11 +1006,11 @@ def test_a_dismissal_ends_the_job_and_forgetting_it_brings_the_job_back(memory: 
         ("I have to write the report by Friday.", "The report is done."),
         ("I have to write the report by Friday.", "I finished the report."),
         ("I must renew my licence by April 1.", "Licence has been renewed!"),
-        ("I have to sign the school trip form before the end of the week.", "The form is signed."),
+        ("I have to sign the school trip form before the end of the week.", "The trip form is signed."),
         ("I have to rotate the backup keys by Friday.", "Backup keys are rotated."),
         ("I have to send the quote to Huber by Friday.", "Quote sent to Huber."),
         ("The gate has to be painted before the end of the month.", "The gate is painted."),
-        ("The report needs to be written by Friday.", "I wrote the report."),
+        ("The invoice needs to be sent by Friday.", "I sent the invoice."),
     ],
 )
 def test_a_task_is_done_whoever_did_it(memory: Memory, task: str, deed: str) -> None:
@@ -1028,8 +1028,9 @@ def test_a_task_is_done_whoever_did_it(memory: Memory, task: str, deed: str) -> 
     [
         "Dogs are not allowed inside.",
         "Guests pay in cash here.",
-        "It needs to be said that the report is good.",
-        "Ben has to be picked up at nine?",
+        "It has to be said that she sings well.",
+        "Must Ben be picked up at nine?",
+        "Tickets have to be shown at the gate.",
     ],
 )
 def test_what_holds_in_general_is_no_task(memory: Memory, said: str) -> None:

@@ -170,7 +170,7 @@ def answer_scores(rows: Sequence[tuple[float, bool, bool]], least: float) -> dic
     }
 
 
-def best_least(rows: Sequence[tuple[float, bool, bool]], refused: float = 0.85) -> float:
+def best_least(rows: Sequence[tuple[float, bool, bool]], refused: float = 0.88) -> float:
     """Choose the lowest bar at which enough of the unanswerable questions are refused."""
     scores = sorted(score for score, _, answerable in rows if not answerable)
     return scores[min(len(scores) - 1, int(refused * len(scores)))] + 1e-6 if scores else 0.0

@@ -70,8 +70,8 @@ EVERYWORD_SMALL = PinnedModel(
 EVERYWORD_READER = PinnedModel(
     name="everyword-reader",
     sha256={
-        "reader.onnx": "79d6e289272ad698319ee2cc0dfcb787700e642c60ba9cadc3840f0946dea61b",
-        "reader.json": "7b23198df88bc0e0f140a851a5def4979097fb62cd2dd8b49a550310e51ce248",
+        "reader.onnx": "a5eada495304fba91ef82d6f898da331e064e12b7910567a3ef8f7a07e9752ef",
+        "reader.json": "5487a4c1b9ff01070deab25de7d5123884e04ea00f350631501af39a3326b851",
     },
     package="everyword_models",
     package_folder="everyword-reader",
