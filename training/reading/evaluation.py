@@ -30,6 +30,7 @@ MOST_SURE = 20.0  # log odds beyond which an answer's score says nothing more
 RANK_WEIGHTS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 INSIDE = (0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65)
 KEEP = (0.0, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75)
+AS_GOOD = 0.005  # F1 that is worth less than surer statements
 TEMPERATURES = tuple(0.5 * 1.1**n for n in range(22))
 
 
@@ -128,8 +129,8 @@ def _read_scores(
 
 
 def _settings(readings: Sequence[ReadingRow], told: Sequence[Matrix], columns: dict[str, slice]) -> Thresholds:
-    """Choose the bars with the best F1 of statements."""
-    best = (-1.0, Thresholds())
+    """Choose the strictest bars among those whose F1 of statements is as good as the best."""
+    tried: list[tuple[float, Thresholds]] = []
     labels = [[(one.start, one.end) for one in statements_of(reading)] for reading in readings]
     for inside in INSIDE:
         found = [
@@ -142,8 +143,10 @@ def _settings(readings: Sequence[ReadingRow], told: Sequence[Matrix], columns: d
             for some, label in zip(found, labels, strict=True):
                 kept = [span for span, score in some if score >= keep]
                 count.add(len(match(kept, label)), len(kept), len(label))
-            best = max(best, (count.scores()["f1"], Thresholds(inside, keep)), key=lambda one: one[0])
-    return best[1]
+            tried.append((count.scores()["f1"], Thresholds(inside, keep)))
+    best = max(f1 for f1, _ in tried)
+    good = [(bars.keep, f1, bars) for f1, bars in tried if f1 >= best - AS_GOOD]
+    return max(good, key=lambda one: one[:2])[2]
 
 
 def _pairs(runner: Runner, conversations: Sequence[Conversation], writer: Writer) -> tuple[Matrix, list[int]]:

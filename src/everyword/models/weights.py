@@ -71,7 +71,7 @@ EVERYWORD_READER = PinnedModel(
     name="everyword-reader",
     sha256={
         "reader.onnx": "a5eada495304fba91ef82d6f898da331e064e12b7910567a3ef8f7a07e9752ef",
-        "reader.json": "5487a4c1b9ff01070deab25de7d5123884e04ea00f350631501af39a3326b851",
+        "reader.json": "7d207f199ea954480fa2a2427c0c08da534f35ba2d670f8f776f7864ba4454c6",
     },
     package="everyword_models",
     package_folder="everyword-reader",
