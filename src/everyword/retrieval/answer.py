@@ -39,7 +39,7 @@ READ_HITS = 8  # in which the reader looks for the answer: some 8 ms each
 # Chosen on tests/data/updates.jsonl: 29 of 40 changes are answered with the newer line, 5 of 40 traps wrongly.
 _NEARLY_AS_SURE = 4.0  # log odds by which an older answer may be surer than a newer one that takes its place
 _LESS_SURE = 2.0  # log odds below the least, where it surely takes the older one's place
-_MAY_REPLACE, _REPLACES = 0.1, 0.75
+_MAY_REPLACE, _REPLACES = 0.05, 0.75
 _SEVERAL = 3  # quotes in an answer that lists, counts or compares
 _SHORT = 240  # characters of a quote
 _CHECKED = 3  # hits of which one must contain a word of the question
