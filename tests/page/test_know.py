@@ -292,8 +292,9 @@ def test_playing_replays_the_growth_and_can_be_paused(opened: Callable[..., Page
     expect(answer(page)).to_contain_text("Lisbon")
     expect(lane(page, "Ana · lives in").locator(".version")).to_have_count(1)
     page.get_by_role("button", name="Pause").click()
-    paused = page.locator(".scrub output").inner_text()
     expect(page).to_have_url(re.compile("at=2026-0"))
+    expect(page.locator(".scrub output")).to_contain_text("until")
+    paused = page.locator(".scrub output").inner_text()
     page.wait_for_timeout(600)
     assert page.locator(".scrub output").inner_text() == paused
 
