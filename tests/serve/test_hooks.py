@@ -264,6 +264,14 @@ def test_gemini_and_copilot_save_their_transcripts(
     gemini = next((samples / "gemini").rglob("*.json"))
     agent_hook(home, "gemini", hook_event_name="AfterAgent", session_id="g", cwd="/x/a", transcript_path=str(gemini))
     first = len(kept(home, at_least=1))
+    # What a hook said beside a prompt is in the transcript; it is not what the user said.
+    said = [{"text": "The pump is blue."}, {"text": "<hook_context>Everyword keeps this.</hook_context>"}]
+    message = {"id": "m1", "timestamp": "2026-03-04T09:00:00Z", "type": "user", "content": said}
+    newer = tmp_path / "session-2026-03-04T09-00-h1.jsonl"
+    newer.write_text(json.dumps({"sessionId": "h1", "projectHash": "p"}) + "\n" + json.dumps(message) + "\n")
+    agent_hook(home, "gemini", hook_event_name="AfterAgent", session_id="h1", cwd="/x/a", transcript_path=str(newer))
+    first += 1
+    assert "The pump is blue." in kept(home, at_least=first)
     with Memory.open(f"{home}/memory.db", embedder="hashing") as memory:
         assert {event.wing for event in memory.events()} == {"a"}  # the wing that `mcp --project` uses there
     events = tmp_path / "events.jsonl"

@@ -82,9 +82,9 @@ def test_hooks_start_one_and_only_one(home: str, tmp_path: Path, capsys: pytest.
     # The first session is not kept waiting; what it should have been told comes with its first prompt, once.
     run(home, "SessionStart", source="startup")
     assert capsys.readouterr().out == ""
-    first = until(lambda: pid_of(home))
+    run(home, "UserPromptSubmit", prompt="hello")  # waits, since a program may ask once and end
+    first = pid_of(home)
     assert first
-    run(home, "UserPromptSubmit", prompt="hello")
     assert "the tide tables come first" in capsys.readouterr().out
     run(home, "UserPromptSubmit", prompt="hello")
     assert capsys.readouterr().out == ""
@@ -111,6 +111,16 @@ def test_hooks_start_one_and_only_one(home: str, tmp_path: Path, capsys: pytest.
     save(home, load(home)._replace(save_every=3))
     assert until(lambda: not is_running(first))
     assert not os.path.exists(f"{home}/{client.SOCKET}")
+
+
+def test_an_agent_without_context_beside_prompts_waits_at_the_start(
+    home: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Memory.open(f"{home}/m.db", embedder="hashing") as memory:
+        memory.add("Remember that the tide tables come first.", role="user", session="old", wing="harbour")
+    payload = {"hook_event_name": "sessionStart", "session_id": "now", "cwd": "/home/ana/harbour"}
+    hooks.main(["run", "--agent", "cursor", "--home", home], io.BytesIO(json.dumps(payload).encode()))
+    assert "the tide tables come first" in capsys.readouterr().out
 
 
 def test_it_ends_with_its_agent_and_saves_before_that(home: str, tmp_path: Path) -> None:

@@ -217,6 +217,14 @@ def worn(batch: Batch, masked: float, mask: int) -> Batch:
     return Batch(ids, batch.there, batch.segments, shapes)
 
 
+def unnamed(batch: Batch, entity: Tensor, share: float, mask: int) -> Batch:
+    """Hide some names whole, so that what stands around a name has to tell its type."""
+    number = ((entity > 0) & (entity % 2 == 1)).cumsum(1)
+    drawn = torch.rand(number.shape[0], number.shape[1] + 1, device=number.device).gather(1, number)
+    ids = torch.where((entity > 0) & (drawn < share), mask, batch.ids)
+    return replace(batch, ids=ids)
+
+
 class Source:
     """Draws batches of like length without end, each example once a round."""
 

@@ -41,6 +41,7 @@ from training.reading.data import (
     pad,
     public_questions,
     relations_of,
+    unnamed,
     worn,
 )
 from training.reading.evaluation import Chosen, evaluate, headline
@@ -70,6 +71,7 @@ class Plan:
     head_rate: float = 1e-3
     drop: float = 0.15
     masked: float = 0.06  # tokens that are hidden in training
+    unnamed: float = 0.0  # names that are hidden whole
     smooth: float = 0.1  # of the labels of kinds and pairs
     decay: float = 0.05
     batch: int = 64
@@ -286,7 +288,9 @@ def _follow(average: Reader, model: Reader, kept: float) -> None:
 def step_losses(material: Material, plan: Plan, model: Reader, weights: Weights) -> dict[str, Tensor]:
     """Compute the losses of one batch of each task, which go through the encoder together."""
     read = _doubled(next(material.read), plan)
-    batches = [worn(material.readings.batch(read), plan.masked, material.mask)]
+    tagged = material.readings.tags(read)
+    whole = unnamed(material.readings.batch(read), tagged[0], plan.unnamed, material.mask)
+    batches = [worn(whole, plan.masked, material.mask)]
     pair, told_rows = None, None
     if material.pairs and material.pair:
         pair = _doubled(next(material.pair), plan)
@@ -297,7 +301,7 @@ def step_losses(material: Material, plan: Plan, model: Reader, weights: Weights)
         batches.append(worn(material.questions.batch(told_rows[0]), plan.masked / 2, material.mask))
     states = encoded(model, batches)
     batch, both = batches.pop(0), states.pop(0)
-    losses = reading_losses(model, _told(model, both), batch, material.readings.tags(read), plan, weights)
+    losses = reading_losses(model, _told(model, both), batch, tagged, plan, weights)
     if material.pairs and pair is not None:
         batch, both = batches.pop(0), states.pop(0)
         labels = material.pairs.labels[torch.as_tensor(pair, device=both.device)]

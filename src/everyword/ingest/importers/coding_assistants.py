@@ -458,6 +458,7 @@ COPILOT = Format(NAME="copilot-cli", SUFFIXES=(".jsonl",), GROWS=True, recognise
 #
 # In JSONL a message is written again whenever it changes, as when a tool returns: its last version counts.
 
+_HOOK_PART = re.compile(r"\s*<hook_context>.*</hook_context>\s*", re.DOTALL)  # what a hook said beside a prompt
 _GEMINI_ROLES = {"user": "user", "gemini": "assistant", "model": "assistant"}
 _NOTICES = {"info", "error", "warning"}
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -576,7 +577,7 @@ def _text(content: Json) -> str:
     if isinstance(content, str):
         return content
     pieces = [as_text(as_dict(one).get("text")) if not isinstance(one, str) else one for one in as_list(content)]
-    return "".join(pieces)
+    return "".join(piece for piece in pieces if not _HOOK_PART.fullmatch(piece))
 
 
 def _tool_result(call: dict[str, Json]) -> str:

@@ -21,6 +21,8 @@ _REMEMBER = re.compile(
 )
 _KEPT = "Everyword keeps this message in the user's long-term memory. Tell the user so, in a few words."
 _ASKING_SHARE = 0.9  # of a hook's time limit for requests; the rest is left to print the answer
+_ASK_AGAIN_S = 0.03  # while the resident process starts
+_NO_PROMPT_CONTEXT = ("copilot", "cursor")  # they drop what a hook says beside a prompt
 _SCANNED_CHARS = 5_000  # of a prompt, for "remember that"
 
 
@@ -95,7 +97,8 @@ def _run(home: str, settings: HookSettings, agent: str, payload: dict[str, Any])
     if not event or event in settings.off:
         return
     if event == "SessionStart":
-        text = _start(home, settings, payload, deadline)
+        # Who takes no context beside a prompt has to wait for it here.
+        text = _start(home, settings, payload, deadline, waits=agent in _NO_PROMPT_CONTEXT)
         _write_answer(agent, theirs, text or "")
         if text is not None:
             state.clear_owed_start(home, payload["session_id"])
@@ -112,9 +115,9 @@ def _on_prompt(
     is_kept = False
     if agent == "cursor" or _REMEMBER.search(prompt[:_SCANNED_CHARS]):
         is_kept = _save_elsewhere(home, settings, {**_transcript(agent, payload), "awaits": prompt[:200]})
-    if agent in ("copilot", "cursor"):
-        return  # they drop what a hook says at this point
-    start_text = _start(home, settings, payload, deadline) if state.is_start_owed(home, session) else None
+    if agent in _NO_PROMPT_CONTEXT:
+        return
+    start_text = _start(home, settings, payload, deadline, waits=True) if state.is_start_owed(home, session) else None
     lines = _for_prompt(home, settings, prompt, session, deadline) if settings.inject_prompt else ""
     texts = (start_text, lines, _KEPT if is_kept else "")
     _write_answer(agent, theirs, "\n\n".join(text for text in texts if text))
@@ -122,9 +125,9 @@ def _on_prompt(
         state.clear_owed_start(home, session)  # only after printing: the hook may be ended at any time
 
 
-def _start(home: str, settings: HookSettings, payload: dict[str, Any], deadline: float) -> str | None:
+def _start(home: str, settings: HookSettings, payload: dict[str, Any], deadline: float, *, waits: bool) -> str | None:
     """Return the text for the start of a session; None if it is not ready and will come with the next prompt."""
-    text = _answer(home, settings, {"do": "start", "cwd": _text(payload, "cwd")}, deadline)
+    text = _answer(home, settings, {"do": "start", "cwd": _text(payload, "cwd")}, deadline, waits=waits)
     if text is None:
         state.owe_start(home, _text(payload, "session_id"))
     return text
@@ -136,12 +139,17 @@ def _for_prompt(home: str, settings: HookSettings, prompt: str, session: str, de
     return _answer(home, settings, {"do": "prompt", "prompt": prompt, "session": session}, deadline) or ""
 
 
-def _answer(home: str, settings: HookSettings, request: dict[str, Any], deadline: float) -> str | None:
-    """Ask the resident process, or this one where there can be none. None: it starts now, and nobody waits for it."""
+def _answer(
+    home: str, settings: HookSettings, request: dict[str, Any], deadline: float, *, waits: bool = False
+) -> str | None:
+    """Ask the resident process, or this one where there can be none. None: it starts now. waits: for its start."""
     if settings.resident and client.has_sockets(home):
         answer = client.ask(home, request, deadline - time.monotonic())
         if answer is None:
             client.start(home)
+        while answer is None and waits and time.monotonic() < deadline:
+            time.sleep(_ASK_AGAIN_S)
+            answer = client.ask(home, request, deadline - time.monotonic())
         return None if answer is None else str(answer.get("text", ""))
     from everyword.interfaces.hooks.actions import HookActions
 
