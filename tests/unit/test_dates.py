@@ -244,6 +244,7 @@ HABITS = [
     ("They travel there every summer.", "every summer"),
     ("I pay it annually.", "annually"),
     ("We meet every other week.", "every other week"),
+    ("The train leaves every second Thursday.", "every second Thursday"),
     ("I take the pill daily.", "daily"),
     ("Every two weeks we clean.", "Every two weeks"),
 ]

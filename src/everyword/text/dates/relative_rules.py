@@ -34,6 +34,7 @@ from everyword.text.dates.lexicon import (
     MOD_HEADS,
     MONTH,
     NUMBERS,
+    ORDINAL,
     SEASON,
     SHORT_WEEKDAYS,
     UNIT,
@@ -413,7 +414,7 @@ RELATIVE_RULES: tuple[Rule, ...] = (
     rule("ages long not", rf"(?:ages|(?:not{GAP}(?:so{GAP}|too{GAP})?)?long){GAP}ago\b", _long_ago),
     rule(
         "every each",
-        rf"(?:every|each){GAP}(?:(?:other|single|few|couple{GAP}of|{AMOUNT}){GAP})?"
+        rf"(?:every|each){GAP}(?:(?:other|single|few|couple{GAP}of|{AMOUNT}|{ORDINAL}){GAP})?"
         rf"(?P<unit>{UNIT}|{WEEKDAY}|{MONTH}|{SEASON}|morning|afternoon|evening|christmas|thanksgiving|easter|halloween)s?{DAY_PART}\b",
         _habit,
     ),
