@@ -118,6 +118,8 @@ def _hooks(plan: _Plan, found: Mapping[str, Place]) -> None:
     for agent, place in found.items():
         change = partial(install, place.hooks, agent=agent, wings=wings, **asked)
         _change(plan, "hooks", f"Let {place.title} save and recall automatically", change)
+    if "codex" in found and "hooks" not in plan.skipped:
+        _show("Codex runs new hooks only after you have trusted them: type /hooks in a session of Codex.")
 
 
 def _mcp(plan: _Plan, found: Mapping[str, Place]) -> None:
