@@ -49,7 +49,7 @@ from llm_server import (
 Statements = Mapping[str, Sequence[dict[str, Any]]]  # what the LLM finds, by the text that it reads
 
 MONDAY = datetime(2026, 4, 6, 9, 0, tzinfo=UTC)
-CHOIR = "So glad that is over. The choir was never for me, you know."
+CHOIR = "So glad that is over. Choir, honestly, not my thing."
 SHE = "A greyhound, of all things, since last week!"
 
 
@@ -72,7 +72,7 @@ def statement(quote: str, content: str, **more: Any) -> dict[str, Any]:
 
 
 FOUND: Statements = {
-    CHOIR: [statement("The choir was never for me", "The choir was never for Ana", kind="preference", negated=True)],
+    CHOIR: [statement("Choir, honestly, not my thing", "Choir is not Ana's thing", kind="preference", negated=True)],
     SHE: [
         statement("A greyhound, of all things, since last week", "Maria has a greyhound since last week", about="Maria")
     ],

@@ -1,6 +1,6 @@
 """Compare two readers of the same conversations: python -m training.reading.agreement
 
-`second.jsonl` holds labels of 257 conversations of `own/` by second readers who did not see the first ones. They are
+`second.jsonl` holds labels of 328 conversations of `own/` by second readers who did not see the first ones. They are
 scored as a model would be, against the first reader's: no model can be expected to agree with either much better.
 `--convert FOLDER` makes second.jsonl of files as training.reading.external describes them, with turns for lines.
 """

@@ -388,12 +388,16 @@ class AskedTable(Table):
         return [self._put(writer.answer(text, line, None)) for line in lines]
 
     def _of(self, c: Conversation, ranked: list[list[int]], writer: Writer) -> Iterator[Asked]:
+        matters = _matters(c)
         for number, (question, turns) in enumerate(zip(c.questions, ranked, strict=True)):
 
             def before(n: int, alone: bool = number % ALONE == 0) -> Turn | None:
                 return c.turns[n - 1] if n and not alone else None
 
-            near = [n for n in turns if n != question.turn][:NEAR]
+            # What was said of the same before or after answers the question, too, for its time. Which of them holds
+            # can't be seen in one line: pairs tell that.
+            told = matters.get(question.turn, {question.turn}) if question.turn is not None else ()
+            near = [n for n in turns if n not in told][:NEAR]
             if not near:
                 continue
             wrong = [self._put(writer.answer(question.text, c.turns[n], before(n))) for n in near]
@@ -436,6 +440,16 @@ class AskedTable(Table):
             right.append([place, *((asked.first, asked.last) if known else (NONE, NONE))])
         place, first, last = torch.tensor(right, device=self.device).unbind(1)
         return np.array(rows), place, first, last
+
+
+def _matters(c: Conversation) -> dict[int, set[int]]:
+    """Group turns that tell the same matter: again, in more detail, or anew."""
+    found: dict[int, set[int]] = {}
+    for pair in c.pairs:
+        if pair.relation in ("same", "refines", "replaces"):
+            both = found.get(pair.a[0], {pair.a[0]}) | found.get(pair.b[0], {pair.b[0]})
+            found |= dict.fromkeys(both, both)
+    return found
 
 
 def _of_another(question: str, c: Conversation, turn: int) -> str | None:

@@ -31,7 +31,7 @@ _SAME_RELATION = 0.5  # what a relation in common adds to the share of common wo
 _LEAST_LIKE = 0.25
 SAME_WORDS = 0.8  # share of words in common (of all words of both) from which two statements are one
 # From these probabilities on the reader is right in 9 of 10 cases (measured on the conversations for choosing).
-_SURE_CLOSING = 0.75  # that the known statement holds no more, for whatever reason
+_SURE_CLOSING = 0.7  # that the known statement holds no more, for whatever reason
 _SURE_SAME = 0.8
 # What can settle a plan or task: an opinion or a trait can't, however much it sounds alike.
 _SETTLING = frozenset((*TO_DO, StatementKind.EVENT, StatementKind.DECISION, StatementKind.FACT))

@@ -70,8 +70,8 @@ EVERYWORD_SMALL = PinnedModel(
 EVERYWORD_READER = PinnedModel(
     name="everyword-reader",
     sha256={
-        "reader.onnx": "a5eada495304fba91ef82d6f898da331e064e12b7910567a3ef8f7a07e9752ef",
-        "reader.json": "7d207f199ea954480fa2a2427c0c08da534f35ba2d670f8f776f7864ba4454c6",
+        "reader.onnx": "aa137ea5a10236acd915cdb93efb8563287b150df49da311228dfe2349738dea",
+        "reader.json": "beca0c90ed89d3b3fb3fa004d8fc20ae79d48ab582fb5ba27b9ed66315825d42",
     },
     package="everyword_models",
     package_folder="everyword-reader",

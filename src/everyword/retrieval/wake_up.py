@@ -28,7 +28,7 @@ from everyword.storage.protocol import Reader
 from everyword.text.rendering import fence_tokens, fenced, one_line
 from everyword.text.spans import sentences
 from everyword.text.terms import question_terms, term_counts
-from everyword.types.events import ASSISTANTS, Citation, Event, Score, Span, raw_event_id
+from everyword.types.events import ASSISTANTS, SAVED_ON_REQUEST, Citation, Event, Score, Span, raw_event_id
 from everyword.types.intents import LIVE, Identity, Intent, IntentCategory, WakeUp, WakeUpLine
 from everyword.types.statements import BY_HAND, Statement, StatementKind, Status
 from everyword.types.times import day_in_words
@@ -74,6 +74,7 @@ _ASKED = lazy_pattern(
     re.IGNORECASE,
 )
 _ASKED_HALF_LIFE_DAYS = 90
+_MOST_SAVED = 200  # characters of a saved text that is told whole
 _LATEST_EVENTS = 150  # newest events in which "remember that" is looked for
 _SCANNED = 5_000  # characters of each
 MOST_CONFIRMED = 40  # statements repeated most often, of any age
@@ -321,9 +322,9 @@ def _asked_lines(request: WakeUpRequest) -> Iterator[Candidate]:
     """Yield what somebody asked to be remembered, as it was said, unless it was replaced since."""
     reader, project = request.reader, request.wing or request.project
     events = reader.fetch(reader.newest_events(project, limit=_LATEST_EVENTS))
-    asked = {seq: match for seq, event in events.items() if (match := _ASKED.search(event.text[:_SCANNED]))}
+    asked = {seq: span for seq, event in events.items() if (span := _asked_for(event))}
     stated = reader.statements_of(list(asked))
-    for seq, match in asked.items():
+    for seq, span in asked.items():
         event, statements = events[seq], stated.get(seq, ())
         if not may_be_shown_unasked(event) or (event.role or "").lower() in ASSISTANTS:
             continue
@@ -337,12 +338,21 @@ def _asked_lines(request: WakeUpRequest) -> Iterator[Candidate]:
         line = WakeUpLine(
             layer=1,
             kind=f"remember, {day_in_words(event.at)}",
-            text=one_line(match[1]),
-            citation=Citation(mark="", event_id=event.id, key=event.key, span=Span(*match.span(1))),
+            text=one_line(event.text[span.start : span.end]),
+            citation=Citation(mark="", event_id=event.id, key=event.key, span=span),
             priority=_priority(reasons),
             reasons=reasons,
         )
         yield Candidate(line=line, order=(effective_at(event).timestamp(), event.id), group="remember")
+
+
+def _asked_for(event: Event) -> Span | None:
+    """Find what somebody asked to be remembered: after "remember that", or a short text saved by an agent's tool."""
+    match = _ASKED.search(event.text[:_SCANNED])
+    if match:
+        return Span(*match.span(1))
+    saved = event.meta.get(SAVED_ON_REQUEST) is True and len(event.text) <= _MOST_SAVED
+    return Span(0, len(event.text)) if saved else None
 
 
 def _intent_lines(request: WakeUpRequest) -> Iterator[Candidate]:

@@ -370,6 +370,7 @@ class Activity:
 USERS = frozenset(("user", "human"))
 ASSISTANTS = frozenset(("assistant", "ai", "model", "bot"))
 PROGRAMS = frozenset(("system", "tool", "function", "developer"))  # set up or reported by programs
+SAVED_ON_REQUEST = "saved_on_request"  # in `meta`: an agent saved it with a tool made for that
 
 
 EVENT_PREFIX = "ev_"

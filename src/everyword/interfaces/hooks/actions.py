@@ -157,7 +157,7 @@ class HookActions:
 
     def save_unsaved(self) -> int:
         """Save transcripts of sessions that ended without a hook."""
-        return sum(self._save_tail(transcript, format) for transcript, format in state.unsaved_transcripts(self.home))
+        return sum(self._save_tail(*unsaved) for unsaved in state.unsaved_transcripts(self.home))
 
     def _save_tail(self, transcript: str, format: str, folder: str | None = None) -> int:
         """Save what is new in a transcript. folder: of the project, where the transcript does not say."""
@@ -170,10 +170,10 @@ class HookActions:
             position = dict(item.position) or position
             if len(batch) >= _BATCH:
                 added += self._add(batch)
-                state.write_position(self.home, transcript, position, format)
+                state.write_position(self.home, transcript, position, format, folder)
                 batch = []
         added += self._add(batch)
-        state.write_position(self.home, transcript, position or {"byte": 0, "line": 0}, format)
+        state.write_position(self.home, transcript, position or {"byte": 0, "line": 0}, format, folder)
         return added
 
     def _wing(self, folder: str | None) -> str | None:

@@ -84,6 +84,7 @@ class _Resident:
             os.remove(path)  # later hooks start another process
         self._stop.set()
         saver.join(_DRAIN_S)
+        self._save_rest()
         state.log(self._home, "resident ended")
 
     def _is_needed(self) -> bool:
@@ -125,6 +126,14 @@ class _Resident:
                 refreshed = time.monotonic()
                 with suppress(Exception):  # the next SessionStart hook runs into the same error and logs it
                     self._opened().refresh_starts()
+
+    def _save_rest(self) -> None:
+        """Save what agents wrote after their last hook: some end a turn before they write it."""
+        if self._actions is not None:
+            try:
+                self._actions.save_unsaved()
+            except Exception as error:
+                state.log(self._home, f"save error: {type(error).__name__}: {error}")
 
     def _answer(self, connection: socket.socket) -> None:
         with connection, suppress(OSError):

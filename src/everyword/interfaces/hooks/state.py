@@ -179,16 +179,19 @@ def read_position(home: str, transcript: str) -> dict[str, Any]:
     return {} if shorter else known
 
 
-def write_position(home: str, transcript: str, position: Mapping[str, Any], format: str) -> None:
-    """Store how far a transcript is saved, atomically."""
+def write_position(
+    home: str, transcript: str, position: Mapping[str, Any], format: str, folder: str | None = None
+) -> None:
+    """Store how far a transcript is saved, atomically. folder: of the project."""
     path = _path(home, transcript)
     make_private_folder(os.path.dirname(path))
     new = f"{path}.{os.urandom(4).hex()}"  # unique: threads of one process may save one transcript
-    _replace(path, new, json.dumps({"transcript": transcript, "format": format, "position": dict(position)}))
+    known = {"transcript": transcript, "format": format, "folder": folder, "position": dict(position)}
+    _replace(path, new, json.dumps(known))
 
 
-def unsaved_transcripts(home: str) -> Iterator[tuple[str, str]]:
-    """List transcripts that have grown since they were saved, with their format. Remove old entries."""
+def unsaved_transcripts(home: str) -> Iterator[tuple[str, str, str | None]]:
+    """List transcripts that have grown since they were saved, with format and project. Remove old entries."""
     folder = os.path.join(home, _FOLDER)
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
         path = os.path.join(folder, name)
@@ -198,7 +201,8 @@ def unsaved_transcripts(home: str) -> Iterator[tuple[str, str]]:
             if time.time() - os.path.getmtime(path) > _KEPT_S:
                 os.remove(path)
             elif os.path.getsize(transcript) > int(cast("Any", known.get("position") or {}).get("byte", 0)):
-                yield transcript, str(known.get("format", "claude-code"))
+                in_folder = known.get("folder")
+                yield transcript, str(known.get("format", "claude-code")), str(in_folder) if in_folder else None
 
 
 def owe_start(home: str, session: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from everyword.interfaces.operations import BY_NAME, Operation, Parameter, check_arguments
 from everyword.interfaces.operations.parameters import COUNT, PATH, TEXT, TEXTS, TIME
+from everyword.types.events import SAVED_ON_REQUEST
 
 ToolSet = Literal["core", "all"]
 TOOL_SETS = ("core", "all")
@@ -84,7 +85,7 @@ _IN_PROJECT = ("add", "wake_up")  # what concerns the project at hand; questions
 # Parameters for programs. Agents have the ids that recall returns, and redaction is not their choice.
 _NOT_FOR_AGENTS = {"now", "meta", "key", "keys", "parts", "style", "redact", "by"}
 # Where the registry's default is more than an answer should take.
-_OWN_DEFAULTS: dict[str, dict[str, Any]] = {"window": {"budget": 1200}}
+_OWN_DEFAULTS: dict[str, dict[str, Any]] = {"window": {"budget": 1200}, "add": {"meta": {SAVED_ON_REQUEST: True}}}
 _TIME_HINT = ", ISO 8601"
 
 # What agents get of each result: the members, and whether the result is a list of such objects. The protocol's output
@@ -258,7 +259,7 @@ def _tool(offer: Offer, operation: Operation, wing: str | None, project_wing: st
         description=" ".join(part for part in told if part),
         operation=operation,
         parameters=tuple(parameters),
-        defaults={"wing": project_wing} if in_project else _OWN_DEFAULTS.get(operation.name, {}),
+        defaults=_OWN_DEFAULTS.get(operation.name, {}) | ({"wing": project_wing} if in_project else {}),
         is_core=core,
     )
 
