@@ -451,7 +451,7 @@ def test_what_was_said_before_there_was_an_llm_is_read_where_that_is_wished(
         assert told["llm"].startswith("3 events from before")
         with remembering(server, clock, path, llm_read_past=1) as memory:
             assert memory.admin.settle() == 1
-            assert of_llm(memory) == ["The choir was never for Ana"]
+            assert of_llm(memory) == ["Choir is not Ana's thing"]
         with remembering(server, clock, path, llm_read_past=100) as memory:
             assert memory.admin.settle() == 1  # code is looked at and not sent
             assert "Maria has a greyhound" in of_llm(memory)
