@@ -393,11 +393,11 @@ def test_the_doctor_says_what_waits_and_why(
 @pytest.mark.parametrize(
     "invented",
     [
-        statement("The choir was never for Maria", "The choir was never for Maria", about="Maria"),
-        statement("the choir was never for me", "The choir was never for Ana"),
-        statement("The choir was always for me", "The choir was always for Ana"),
-        statement("The choir was never for me", "Ana left the choir after 12 years"),
-        statement("The choir was never for me", "Ana hates Father Brown"),
+        statement("Choir, honestly, not Maria's thing", "Choir is not Maria's thing", about="Maria"),
+        statement("choir, honestly, not my thing", "Choir is not Ana's thing"),
+        statement("Choir, honestly, my thing", "Choir is Ana's thing"),
+        statement("Choir, honestly, not my thing", "Ana left the choir after 12 years"),
+        statement("Choir, honestly, not my thing", "Ana hates Father Brown"),
         statement("I love the choir", "Ana loves the choir"),
     ],
 )
@@ -680,8 +680,8 @@ def test_forgetting_an_event_removes_what_the_llm_found_in_it(tmp_path: Path, cl
         assert memory.forget(ids=[choir]).scrubbed
         assert contents(memory, status="any") == ["Ana: I live in Lisbon"]
         assert memory.admin.verify().ok
-        assert b"choir" not in path.read_bytes()
-        assert b"was never for" not in path.read_bytes()
+        assert b"hoir" not in path.read_bytes()
+        assert b"not my thing" not in path.read_bytes()
 
 
 def test_forgetting_what_a_reading_leaned_on_undoes_the_reading(tmp_path: Path, clock: TestClock) -> None:
