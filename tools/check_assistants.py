@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -178,9 +178,9 @@ def _chat(asked: Json, wants: bool) -> Events:
             "tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": called}],
         }
     whole = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "made-up"}
-    last = {"index": 0, "delta": {}, "finish_reason": "tool_calls" if tool else "stop"}
-    choices = ({"index": 0, "delta": message, "finish_reason": None}, last)
-    return [("", {**whole, "choices": [choice]}) for choice in choices]
+    last: Json = {"index": 0, "delta": {}, "finish_reason": "tool_calls" if tool else "stop"}
+    first: Json = {"index": 0, "delta": message, "finish_reason": None}
+    return [("", {**whole, "choices": [choice]}) for choice in (first, last)]
 
 
 def _gemini(asked: Json, wants: bool) -> Events:
@@ -191,7 +191,7 @@ def _gemini(asked: Json, wants: bool) -> Events:
 
 
 @contextmanager
-def made_up_llm() -> Iterator[tuple[str, list[str]]]:
+def made_up_llm() -> Generator[tuple[str, list[str]]]:
     """Serve the made-up LLM; yield its address and what it is sent."""
     sent: list[str] = []
     handler = type("Handler", (MadeUpLLM,), {"sent": sent})

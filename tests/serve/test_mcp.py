@@ -269,6 +269,26 @@ def test_remember_uses_the_project_s_wing_and_recall_sees_all(tmp_path: Path) ->
     assert wing_of_folder("~") is None
 
 
+def test_what_an_agent_saves_is_told_at_the_next_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even where nothing is read in it. A conversation that is saved whole is not a note."""
+    monkeypatch.setenv("EVERYWORD_READER", "none")
+    opened = OpenMemory(str(tmp_path / "memory.db"), embedder="hashing")
+    note = "Tokens: rotate on the 1st, Bo has the list."
+
+    async def ask(client: Client) -> Any:
+        await client.call_tool("remember", {"text": note})
+        await client.call_tool("remember", {"text": "Okay."})
+        messages = [{"role": "user", "content": "Which list, the long one or the short one?"}]
+        await client.call_tool("remember", {"messages": messages, "session": "chat"})
+        return said(await client.call_tool("wake_up", {}))
+
+    opened.memory.add("Badges: print on the 3rd, Jo has the key.")  # by a program
+    told = asked(build(opened), ask)
+    opened.close()
+    assert note in told
+    assert not [other for other in ("Okay", "Which list", "Badges") if other in told], told
+
+
 # What goes wrong
 
 

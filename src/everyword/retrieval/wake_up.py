@@ -351,8 +351,9 @@ def _asked_for(event: Event) -> Span | None:
     match = _ASKED.search(event.text[:_SCANNED])
     if match:
         return Span(*match.span(1))
-    saved = event.meta.get(SAVED_ON_REQUEST) is True and len(event.text) <= _MOST_SAVED
-    return Span(0, len(event.text)) if saved else None
+    # A message has a role; agents save whole conversations as well.
+    saved = event.meta.get(SAVED_ON_REQUEST) is True and event.role is None and len(event.text) <= _MOST_SAVED
+    return Span(0, len(event.text)) if saved and len(question_terms(event.text)) >= _LEAST_WORDS else None
 
 
 def _intent_lines(request: WakeUpRequest) -> Iterator[Candidate]:
