@@ -51,6 +51,7 @@ class Framework:
 
 
 FRAMEWORKS = (
+    Framework(extra="langgraph", module="langgraph_store", needs=("langgraph>=1.0", "langmem>=0.0.30")),
     Framework(extra="langchain", module="langchain"),
     Framework(extra="llamaindex", module="llamaindex"),
     Framework(extra="pydantic-ai", module="pydantic_ai_toolset"),
