@@ -113,6 +113,21 @@ def test_hooks_start_one_and_only_one(home: str, tmp_path: Path, capsys: pytest.
     assert not os.path.exists(f"{home}/{client.SOCKET}")
 
 
+def test_only_the_first_moment_of_a_session_waits(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the process can't start, prompts would wait for ever."""
+    monkeypatch.setattr(client, "start", lambda _: None)
+    save(home, load(home)._replace(timeout_s=2.0))
+    state.owe_start(home, "now")
+    took: list[float] = []
+    for age in (0, 60):
+        os.utime(state._owed(home, "now"), (time.time() - age,) * 2)
+        started = time.monotonic()
+        run(home, "UserPromptSubmit", prompt="hello")
+        took.append(time.monotonic() - started)
+    assert took[0] > 1 > took[1]
+    assert state.is_start_owed(home, "now")
+
+
 def test_an_agent_without_context_beside_prompts_waits_at_the_start(
     home: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

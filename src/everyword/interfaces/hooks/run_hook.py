@@ -117,7 +117,8 @@ def _on_prompt(
         is_kept = _save_elsewhere(home, settings, {**_transcript(agent, payload), "awaits": prompt[:200]})
     if agent in _NO_PROMPT_CONTEXT:
         return
-    start_text = _start(home, settings, payload, deadline, waits=True) if state.is_start_owed(home, session) else None
+    just = state.has_just_started(home, session)  # a program may ask once and end; later, nobody waits
+    start_text = _start(home, settings, payload, deadline, waits=just) if state.is_start_owed(home, session) else None
     lines = _for_prompt(home, settings, prompt, session, deadline) if settings.inject_prompt else ""
     texts = (start_text, lines, _KEPT if is_kept else "")
     _write_answer(agent, theirs, "\n\n".join(text for text in texts if text))

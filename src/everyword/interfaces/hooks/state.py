@@ -50,6 +50,7 @@ TRANSCRIPTS = {
 _FOLDER = "saved"
 _OWED = "owed-"
 _KEPT_S = 60 * 24 * 3600  # by then agents have removed the transcript
+_JUST_S = 5.0  # after the start of a session, in which the resident process may still be starting
 LOG_FILE = "hooks.log"
 _MOST_LOG_BYTES = 1 << 20  # then the log is rotated
 
@@ -206,8 +207,10 @@ def unsaved_transcripts(home: str) -> Iterator[tuple[str, str, str | None]]:
 
 
 def owe_start(home: str, session: str) -> None:
-    """Note that a session started without its text."""
+    """Note that a session started without its text; the note keeps its time."""
     path = _owed(home, session)
+    if os.path.exists(path):
+        return
     make_private_folder(os.path.dirname(path))
     with open(path, "w", encoding="utf-8", opener=private_opener) as file:
         file.write("{}")
@@ -216,6 +219,13 @@ def owe_start(home: str, session: str) -> None:
 def is_start_owed(home: str, session: str) -> bool:
     """Tell whether a session still needs the text of its start."""
     return os.path.exists(_owed(home, session))
+
+
+def has_just_started(home: str, session: str) -> bool:
+    """Tell whether a session that needs the text of its start began a moment ago."""
+    with suppress(OSError):
+        return time.time() - os.path.getmtime(_owed(home, session)) < _JUST_S
+    return False
 
 
 def clear_owed_start(home: str, session: str) -> None:
