@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, TypedDict
 
 from langgraph.config import get_store
@@ -59,3 +60,7 @@ def test_langmem_keeps_and_finds_what_an_agent_tells_it(memory: Any) -> None:
     assert "oolong" in asyncio.run(search.ainvoke({"query": "tea"}))
     manage.invoke({"action": "delete", "id": key})
     assert store.search(NAMESPACE) == []
+
+
+def test_the_example_of_the_documentation_runs(run_example: Callable[[str], None]) -> None:
+    run_example("langgraph")

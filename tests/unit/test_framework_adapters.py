@@ -12,6 +12,7 @@ from tools.check_frameworks import ADAPTERS, FRAMEWORKS, OLDER, ROOT, Framework
 from everyword.errors import MissingExtra
 
 PACKAGES = {
+    "langgraph": "langgraph",
     "langchain": "langchain_core",
     "llamaindex": "llama_index",
     "pydantic-ai": "pydantic_ai",
