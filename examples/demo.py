@@ -16,6 +16,7 @@ from rich.table import Table
 
 from everyword import Hit, Memory
 
+SURE = 0.8  # the reader is mostly right from here on; `confidence` says it of each statement
 HERE = Path(__file__).parent
 HISTORY = HERE / "history.jsonl"
 MEMORY = HERE.parent / ".demo" / "memory.db"
@@ -91,7 +92,7 @@ def what_was_said(memory: Memory) -> None:
     """Show what was decided and is to be done, with the words that say so."""
     console.print("\n[bold]Decided, and still to be done[/], each with its quote:", highlight=False)
     for kind in ("decision", "task"):
-        for one in memory.statements(kind=kind)[-3:]:
+        for one in [one for one in memory.statements(kind=kind) if one.confidence >= SURE][-3:]:
             since = f"{one.valid_from:%d %b %Y}" if one.valid_from else ""
             console.print(f"  [green]{since}[/] [magenta]{kind}[/] “{escape(one.quote)}”", highlight=False)
 
