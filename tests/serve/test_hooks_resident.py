@@ -156,6 +156,36 @@ def test_it_ends_with_its_agent_and_saves_before_that(home: str, tmp_path: Path)
     assert len(kept(home)) == 100
 
 
+def test_what_an_agent_writes_after_its_last_hook_is_saved_when_it_has_ended(home: str, tmp_path: Path) -> None:
+    agent = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    resident = subprocess.Popen([*COMMAND, "resident", "--home", home, "--owner", str(agent.pid)])
+    assert until(lambda: pid_of(home)) == resident.pid
+    session = tmp_path / "session-2026-03-04T09-00-h1.jsonl"  # Gemini's, which does not say its folder
+
+    def write(text: str) -> None:
+        with session.open("a") as file:
+            line = {"id": text, "timestamp": "2026-03-04T09:00:00Z", "type": "user", "content": [{"text": text}]}
+            file.write(json.dumps(line) + "\n")
+
+    session.write_text(json.dumps({"sessionId": "h1", "projectHash": "p"}) + "\n")
+    write("the pump is blue")
+    request = {"do": "save", "transcript": str(session), "format": "gemini-cli", "cwd": "/x/harbour"}
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asked:
+        asked.connect(f"{home}/{client.SOCKET}")
+        asked.sendall(json.dumps({**request, "version": __version__}).encode() + b"\n")
+        assert asked.recv(100) == b"{}"
+    assert until(lambda: kept(home) == ["the pump is blue"])
+    write("the valve is red")
+    agent.kill()
+    agent.wait()
+    assert resident.wait(20) == 0
+    with Memory.open(f"{home}/m.db", embedder="none") as memory:
+        assert [(event.text, event.wing) for event in memory.events()] == [
+            ("the pump is blue", "harbour"),
+            ("the valve is red", "harbour"),
+        ]
+
+
 def test_one_that_was_killed_is_replaced(home: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(home, "SessionStart")
     first = until(lambda: pid_of(home))
