@@ -175,6 +175,7 @@ def test_what_an_agent_writes_after_its_last_hook_is_saved_when_it_has_ended(hom
         asked.sendall(json.dumps({**request, "version": __version__}).encode() + b"\n")
         assert asked.recv(100) == b"{}"
     assert until(lambda: kept(home) == ["the pump is blue"])
+    assert until(lambda: "resident ready" in (Path(home) / state.LOG_FILE).read_text())  # it looked for unsaved ones
     write("the valve is red")
     agent.kill()
     agent.wait()
