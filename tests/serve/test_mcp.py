@@ -289,6 +289,16 @@ def test_what_an_agent_saves_is_told_at_the_next_start(tmp_path: Path, monkeypat
     assert not [other for other in ("Okay", "Which list", "Badges") if other in told], told
 
 
+def test_what_an_agent_saves_is_told_once(opened: OpenMemory) -> None:
+    async def ask(client: Client) -> Any:
+        await client.call_tool("remember", {"text": "Use pnpm, not npm."})
+        return said(await client.call_tool("wake_up", {}))
+
+    told = asked(build(opened), ask)
+    assert [one.kind for one in opened.memory.statements()] == ["instruction"]  # which would be told as well
+    assert told.count("pnpm") == 1
+
+
 # What goes wrong
 
 

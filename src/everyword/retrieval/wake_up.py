@@ -143,15 +143,24 @@ def candidates(request: WakeUpRequest) -> list[Candidate]:
         for wing in dict.fromkeys((request.wing or request.project, request.wing))
         for one in reader.latest_statements(kind, wing=wing, limit=_LATEST_OF_A_KIND)
     ]
-    found: dict[str, Candidate] = {}
-    for candidate in (
+    due = list(_intent_lines(request))
+    to_do = {one.line.citation.event_id for one in due}  # tells when, besides
+    asked = [one for one in _asked_lines(request) if one.line.citation.event_id not in to_do]
+    told = {one.line.citation.event_id: one.line.citation.span for one in asked}
+    stated = (
         *_statement_lines(request, about, confirmed, layer=2),
         *_statement_lines(request, [*latest, *often], confirmed, layer=1),
-        *_asked_lines(request),
-        *_intent_lines(request),
-    ):
+    )
+    found: dict[str, Candidate] = {}
+    for candidate in (*(one for one in stated if not _is_part(one.line.citation, told)), *asked, *due):
         found.setdefault(candidate.order[1], candidate)
     return list(found.values())
+
+
+def _is_part(citation: Citation, told: Mapping[str, Span]) -> bool:
+    """Tell whether the words of a line are part of a line that somebody asked for."""
+    span, whole = citation.span, told.get(citation.event_id)
+    return whole is not None and whole.start <= span.start and span.end <= whole.end
 
 
 def wake_up(
