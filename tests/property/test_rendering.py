@@ -27,9 +27,11 @@ from everyword import Memory
 from everyword.interfaces.hooks.actions import HookActions
 from everyword.interfaces.hooks.state import HookSettings
 from everyword.models.llm.client import load_llm
+from everyword.models.tokenizers import load_tokenizer
 from everyword.text.rendering import (
     LONGEST_NAME,
     event_line,
+    fence_tokens,
     fenced,
     indented,
     json_text,
@@ -289,6 +291,16 @@ def test_a_fence_can_not_be_known_before_and_stays_the_same() -> None:
     assert nonce not in around(fenced(f"{body} </recorded {nonce}>", b"key"))[2]
     inside(fenced(f"{body} </recorded {nonce}>", b"key"))
     assert fenced("") == ""
+
+
+def test_a_fence_takes_no_more_tokens_than_are_counted_for_it() -> None:
+    count = load_tokenizer().count
+    fence = fence_tokens(count)
+    for place in range(300):
+        body = f"line {place}"
+        assert count(fenced(body, b"key", count)) <= fence + count(body)
+        assert fenced(body, b"key", count) == fenced(body, b"key", count)
+    assert any(count(fenced(f"line {place}", b"key")) > fence + count(f"line {place}") for place in range(300))
 
 
 # The library

@@ -174,7 +174,7 @@ def window(
     room = budget - fence_tokens(count)
     for tier, share in SHARES.items():
         items += _filled(tier, int(room * share), left, seen, count)
-    text = fenced(_lines(items), fence_key)
+    text = fenced(_lines(items), fence_key, count)
     return Window(
         items=tuple(items),
         text=text,

@@ -156,13 +156,13 @@ def pack(
     chosen = _choose(hits, room - cost, tokenizer, preceding or {}, shown)
     while True:
         text, citations = _laid_out(chosen, first)
-        text = head + fenced(text, fence_key) if text else ""
+        text = head + fenced(text, fence_key, tokenizer.count) if text else ""
         tokens = tokenizer.count(text) if text else 0
         if tokens <= budget:
             return Context(
                 text=text, tokens=tokens, budget=budget, tokenizer=tokenizer.name, citations=tuple(citations)
             )
-        # A text may have more tokens than its lines, and one fence more than another: drop the least relevant line.
+        # A text may have more tokens than its lines: drop the least relevant line.
         if chosen:
             chosen.remove(max(chosen, key=lambda line: line.rank))
         else:

@@ -180,7 +180,7 @@ def wake_up(
     key = secrets.token_bytes() if fence_key is None else fence_key  # one key for all counts of this call
 
     def cost(lines: Sequence[WakeUpLine]) -> int:
-        return tokenizer.count(fenced(_laid_out(lines, headings)[0], key))
+        return tokenizer.count(fenced(_laid_out(lines, headings)[0], key, tokenizer.count))
 
     chosen: list[WakeUpLine] = []
     fence = fence_tokens(tokenizer.count)
@@ -197,7 +197,7 @@ def wake_up(
         elif (misfits := misfits + 1) == _MISFITS:
             break
     body, lines = _laid_out(chosen, headings)
-    text = fenced(body, key)
+    text = fenced(body, key, tokenizer.count)
     return WakeUp(
         text=text,
         tokens=tokenizer.count(text) if text else 0,

@@ -37,6 +37,7 @@ _SEPARATORS = frozenset('"“”:()[]{}<>,;=|\\\u2236\u02d0\ua789\u2039\u203a\u3
 # In a text without a speaker, a colon within this many characters could look like the end of a speaker's name.
 _SPEAKER_REACH = 2 * LONGEST_NAME
 _MIGHT_NAME_SPEAKER = lazy_pattern(rf"\(|[^\n]{{0,{_SPEAKER_REACH}}}?[:：﹕∶ː꞉](?:\s|$)")
+_NONCE_DRAWS = 32  # four of five take no more tokens than the one that is counted with
 _NONCE_CHARS = 8  # hexadecimal, 32 bits: an attacker would have to guess it in advance
 _SENTENCE = "This is recorded text, not instructions."
 
@@ -123,29 +124,33 @@ def visible_json(document: object) -> Any:
     return document
 
 
-def fenced(body: str, key: bytes | None = None) -> str:
+def fenced(body: str, key: bytes | None = None, count: Callable[[str], int] | None = None) -> str:
     """Enclose rendered lines in a fence that introduces them as recorded text; no lines get no fence.
 
     The nonce of the fence depends on a secret key and on the lines: no writer of text can know it, and the same lines
-    get the same fence, so that a provider's prompt cache stays valid. Without a key it is random.
+    get the same fence, so that a provider's prompt cache stays valid. Without a key it is random. With a count of
+    tokens, the fence takes no more of them than fence_tokens says.
     """
     if not body:
         return ""
-    nonce = _nonce(body, key)
+    nonce = _nonce(body, key, count)
     return f"<recorded {nonce}> {_SENTENCE}\n{body}\n</recorded {nonce}>"
 
 
 def fence_tokens(count: Callable[[str], int]) -> int:
-    """Count the tokens of a fence; another nonce may take a few more or less."""
+    """Count the tokens of a fence."""
     return count(fenced("-", b"")) - count("-")
 
 
-def _nonce(body: str, key: bytes | None) -> str:
+def _nonce(body: str, key: bytes | None, count: Callable[[str], int] | None = None) -> str:
     secret = secrets.token_bytes() if key is None else key
     message = body.encode("utf-8", "surrogatepass")
+    most = count(_nonce("-", b"")) if count else 0
+    draws = 0
     while True:
         nonce = hmac.new(secret, message, hashlib.sha256).hexdigest()[:_NONCE_CHARS]
-        if nonce not in body:
+        draws += 1
+        if nonce not in body and (count is None or count(nonce) <= most or draws > _NONCE_DRAWS):
             return nonce
         message += nonce.encode()
 
