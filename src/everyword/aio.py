@@ -116,6 +116,7 @@ class AsyncAdmin(_Awaited[Admin]):
     records = _in_thread(Admin.records)
     receipts = _in_thread(Admin.receipts)
     jobs = _in_thread(Admin.jobs)
+    meta_values = _in_thread(Admin.meta_values)
     job_counts = _in_thread(Admin.job_counts)
     next_job_due = _in_thread(Admin.next_job_due)
     work = _in_own_thread(Admin.work)

@@ -148,6 +148,7 @@ class RemoteAdmin(_Remote):
     records = _remote(Admin.records)
     receipts = _remote(Admin.receipts)
     jobs = _remote(Admin.jobs)
+    meta_values = _remote(Admin.meta_values)
     activity = _remote(Admin.activity)
     glance = _remote(Admin.glance)
 

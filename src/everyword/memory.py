@@ -88,6 +88,7 @@ WAKE_UP_TOKENS = 170
 _MOST = 1 << 62
 _MOST_NEWS = 1_000  # of each kind in one feed
 _PAGE = 500  # events read at a time by events(): no lock is held while the caller thinks
+_FIRST_PAGE = 20  # of these, for a caller who may stop after a few
 
 
 class Memory:
@@ -774,14 +775,16 @@ class Memory:
     def _pages(self, which: Filter, *, newest_first: bool, limit: int | None) -> Iterator[Event]:
         after = None
         left = limit if limit is not None else 1 << 62
+        most = _FIRST_PAGE if limit is None else _PAGE
         while left > 0:
-            rows = again(self.scope.engine, partial(self._events_page, which, after, newest_first, min(left, _PAGE)))
+            rows = again(self.scope.engine, partial(self._events_page, which, after, newest_first, min(left, most)))
             for _, event in rows:
                 yield event
-            if len(rows) < _PAGE:
+            if len(rows) < most:
                 return
             after = rows[-1][0]
             left -= len(rows)
+            most = _PAGE
 
     def _events_page(
         self, which: Filter, after: Cursor | None, newest_first: bool, limit: int

@@ -377,6 +377,9 @@ class TestLangGraph:
             {"n": 3, "user": {"access-level": "high", "deep": {"er": 1}}, "on": 1},
             {"n": 0, "user": "none", "on": "x"},
             {"n": 7, **{f"field{number}": number for number in range(40)}},
+            {"n": "2"},
+            {"n": "inf"},
+            {"n": "0" * 150 + "9"},
         ]
         for number, value in enumerate(values):
             for one in (store, theirs):
@@ -386,10 +389,17 @@ class TestLangGraph:
             {"n": {"$lte": 2.5}}, {"on": True}, {"on": 1}, {"on": False}, {"user": {"access-level": "high"}},
             {"user": {"deep": {"er": 1}}}, {"user": {"tags": ["a", "b"]}}, {"user": {"tags": ["a", {"$ne": "a"}]}},
             {"user": "none"}, {"user": None}, {"nothing": None}, {"nothing": 1}, {"field39": 39}, {"field39": 38},
-            {"field0": 0, "n": {"$gt": 6}}, {"user": {"access-level": {"$ne": "high"}}},
+            {"field0": 0, "n": {"$gt": 6}}, {"user": {"access-level": {"$ne": "high"}}}, {"n": {"$gt": "1"}},
+            {"n": {"$lt": 10**300}}, {"n": {"$gte": True, "$lte": 2}},
+            {"n": {"$gt": "inf"}},
         ):  # fmt: skip
-            op = SearchOp(("n",), filter=wanted)
+            op = SearchOp(("n",), filter=wanted, limit=50)
             assert _as_set(store.batch([op])) == _as_set(theirs.batch([op])), wanted
+        for number, value in enumerate(("b", None, [1])):  # theirs can't compare these
+            store.put(("n",), f"odd {number}", {"n": value})
+        assert [one.key for one in store.search(("n",), filter={"n": {"$gt": 100}})] == ["6"]
+        assert [one.key for one in store.search(("n",), filter={"field39": {"$gt": 38}})] == ["4"]
+        assert {one.key for one in store.search(("n",), filter={"n": {"$gt": "a"}})} == {"6", "odd 0"}
 
     def test_dotted_filters_reach_inside(self, store: EverywordStore) -> None:
         store.put(("n",), "inside", {"user": {"access-level": "high", "age": 30}})
@@ -434,9 +444,26 @@ class TestLangGraph:
         assert store.search(("users",), filter={"kind": "car"}) == []
         assert store.search(("users",), filter={"nested.kind": "car"}) == []
         assert store.search(("nobody",)) == []
+        assert store.search(("users",), filter={"n": {"$gt": 59}}) == []
         assert read == []
         assert [one.key for one in store.search(("users",), filter={"n": 7})] == ["7"]
         assert len(read) == 2  # the item, and whether it is current
+        assert [one.key for one in store.search(("users",), filter={"n": {"$gte": 8, "$lt": 9}})] == ["8"]
+        assert len(read) == 4
+        assert store.list_namespaces() == [("users", f"u{n}") for n in range(5)]
+        assert len(read) == 9  # the newest item of each
+
+    def test_a_namespace_is_listed_while_it_holds_an_item(self, store: EverywordStore) -> None:
+        long = tuple(f"{level} {'ü' * 60}" for level in range(3))
+        for namespace in (("a", "b"), ("a", "c"), ("a",), long):
+            store.put(namespace, "k", {"v": 1})
+        store.batch([PutOp(("new",), str(n), {"v": n}) for n in range(600)])  # more than are looked at first
+        assert store.list_namespaces() == sorted([("a",), ("a", "b"), ("a", "c"), ("new",), long])
+        assert store.list_namespaces(max_depth=1, limit=2) == [(long[0],), ("a",)]
+        assert store.list_namespaces(prefix=("a",), offset=1) == [("a", "b"), ("a", "c")]
+        store.delete(("a", "b"), "k")
+        store.delete(long, "k")
+        assert store.list_namespaces() == [("a",), ("a", "c"), ("new",)]
 
     def test_only_indexed_fields_are_searched(self, memory: Memory) -> None:
         store = EverywordStore(memory, index={"fields": ["text"]})

@@ -70,6 +70,13 @@ def memory(clock: Clock):
         ({"meta": {"deep": {"a": [1, {"b": 2}]}}}, "2"),
         ({"meta": {"deep": {"a": [1]}}}, ""),
         ({"meta": {"n": None, "ok": True}}, "2"),
+        ({"meta": {"n": {"$gte": 1}}}, "01"),
+        ({"meta": {"n": {"$gt": 1}}}, "1"),
+        ({"meta": {"n": {"$gt": 0, "$lt": 1.5}}}, "0"),
+        ({"meta": {"n": {"$lte": 1.5, "$gt": 1}}}, "1"),
+        ({"meta": {"n": {"$gt": 1.5}}}, ""),
+        ({"meta": {"ok": {"$gte": 0}}}, ""),
+        ({"meta": {"n": {"$gte": 1}}, "speaker": "Ana"}, "0"),
         ({"meta": {"missing": None}}, ""),
         ({"meta": {}}, "0123"),
         ({"speaker": "Ana", "session": "s1", "wing": "w1", "meta": {"n": 1}}, "0"),
@@ -87,6 +94,40 @@ def test_filters_narrow_every_read_alike(memory: Memory, filters: dict, expected
         assert sessions == {memory.get(key=key).session for key in expected} - {None}
 
 
+def test_a_filter_on_meta_reads_pages_in_order(memory: Memory) -> None:
+    memory.add_many(
+        {"text": f"Stone {number}.", "key": f"s{number}", "meta": {"kind": "stone", "n": number + 10}, "at": START}
+        for number in range(60)
+    )
+    keys = [f"s{number}" for number in range(60)]
+    assert [event.key for event in memory.events(meta={"kind": "stone"})] == keys
+    assert [event.key for event in memory.events(meta={"kind": "stone"}, newest_first=True)] == keys[::-1]
+    assert [event.key for event in memory.events(meta={"n": {"$gte": 65}})] == keys[55:]
+    assert [event.key for event in memory.events(meta={"kind": "stone"}, limit=7)] == keys[:7]
+    page = memory.admin.page_of_events(meta={"kind": "stone"}, limit=40)
+    rest = memory.admin.page_of_events(meta={"kind": "stone"}, cursor=page.next)
+    assert [event.key for event in [*page, *rest]] == keys
+
+
+def test_names_and_values_of_meta_may_be_anything(memory: Memory) -> None:
+    odd = {"é\x00\ud800 \"'": "\ud800\x00", "long" * 100: 1, "value": "x" * 1_000, "big": 10**30, "$.a": 1, "": ""}
+    memory.add("Odd.", key="odd", meta=odd)
+    for name, value in odd.items():
+        assert [event.key for event in memory.events(meta={name: value})] == ["odd"], name
+    assert [event.key for event in memory.events(meta={"big": {"$gt": 10**29}})] == ["odd"]
+
+
+def test_the_values_of_meta_are_listed_until_their_events_are_forgotten(memory: Memory) -> None:
+    assert memory.admin.meta_values("n") == [1, 1.5, None]
+    assert memory.admin.meta_values("ok") == [False, True]
+    assert memory.admin.meta_values("deep") == memory.admin.meta_values("nope") == []
+    assert memory.wing("w1").admin.meta_values("n") == [1]
+    memory.forget(keys=["1"])
+    assert memory.admin.meta_values("n") == [1, None]
+    assert list(memory.events(meta={"n": 1.5})) == []
+    assert not memory.admin.verify(deep=True).problems
+
+
 @pytest.mark.parametrize(
     "bad",
     [
@@ -100,6 +141,11 @@ def test_filters_narrow_every_read_alike(memory: Memory, filters: dict, expected
         {"meta": [("n", 1)]},
         {"meta": {"n": float("nan")}},
         {"meta": {"n": object()}},
+        {"meta": {"n": {"$gt": "1"}}},
+        {"meta": {"n": {"$gt": True}}},
+        {"meta": {"n": {"$gt": 10**400}}},
+        {"meta": {"n": {"$near": 1}}},
+        {"meta": {"n": {"$gt": 1, "plain": 2}}},
         {"meta": {"n": {1: 2, "b": 3}}},
         {"since": "soon"},
         {"until": object()},

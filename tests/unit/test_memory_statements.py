@@ -951,6 +951,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple]:
         ("UPDATE journal SET seq = 999 WHERE number = 1", "journal"),
         ("UPDATE journal SET target = 'st_nothing' WHERE target IS NOT NULL", "journal"),
         ("UPDATE event_tags SET seq = seq + 900", "tags belong to no event"),
+        ("INSERT INTO event_meta VALUES (1, 'a', '1', 900, 1)", "its index differs from the log"),
     ],
 )
 def test_verify_finds_what_points_to_nothing_and_a_rebuild_mends_it(

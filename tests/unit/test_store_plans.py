@@ -21,7 +21,7 @@ ALL_OF_IT = {
     *("jobs", "delete_jobs_of", "delete_model_blocks", "delete_model_tail", "queue_events_without_vectors"),
 }
 OURS = (
-    "events|statements|journal|event_tags|vectors|postings|word_tail|pooled_tail|pooled_blocks|jobs"
+    "events|statements|journal|event_tags|event_meta|vectors|postings|word_tail|pooled_tail|pooled_blocks|jobs"
     "|names|mentions|claims|facts|fact_claims|entity_edits|entity_pins|own|owner|target"
 )
 OURS += "|fold_nodes|fold_edges|fold_journal|fold_loose|fold_work|fold_apart|node|edge|event|work|other|first"

@@ -235,6 +235,11 @@ export abstract class Operations {
     return this.call("map", "wing", args, options);
   }
 
+  /** List the different values that a member of `meta` has. */
+  metaValues(args: Arguments<"meta_values">, options?: CallOptions): Promise<Result<"meta_values">> {
+    return this.call("meta_values", "wing", args, options);
+  }
+
   /** List what was forgotten, latest first: when and how much, never what was said. */
   receipts(args: Arguments<"receipts"> = {}, options?: CallOptions): Promise<Result<"receipts">> {
     return this.call("receipts", "wing", args, options);

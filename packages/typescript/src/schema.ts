@@ -926,6 +926,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/meta_values": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List the different values that a member of `meta` has.
+         * @description Needs a key that may read.
+         */
+        post: operations["meta_values_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/receipts": {
         parameters: {
             query?: never;
@@ -1891,7 +1911,7 @@ export interface operations {
                     ] | null;
                     /** @description only this source: user, assistant, import, tool or web; '!tool' excludes one; may be given more than once */
                     source?: ("user" | "!user" | "assistant" | "!assistant" | "import" | "!import" | "tool" | "!tool" | "web" | "!web")[] | null;
-                    /** @description only events whose meta has these members, as a JSON object */
+                    /** @description only events whose meta has these members, or numbers within limits: {"n": {"$gte": 3}} */
                     meta?: {
                         [key: string]: unknown;
                     } | null;
@@ -1976,7 +1996,7 @@ export interface operations {
                     ] | null;
                     /** @description only this source: user, assistant, import, tool or web; '!tool' excludes one; may be given more than once */
                     source?: ("user" | "!user" | "assistant" | "!assistant" | "import" | "!import" | "tool" | "!tool" | "web" | "!web")[] | null;
-                    /** @description only events whose meta has these members, as a JSON object */
+                    /** @description only events whose meta has these members, or numbers within limits: {"n": {"$gte": 3}} */
                     meta?: {
                         [key: string]: unknown;
                     } | null;
@@ -2051,7 +2071,7 @@ export interface operations {
                     ] | null;
                     /** @description only this source: user, assistant, import, tool or web; '!tool' excludes one; may be given more than once */
                     source?: ("user" | "!user" | "assistant" | "!assistant" | "import" | "!import" | "tool" | "!tool" | "web" | "!web")[] | null;
-                    /** @description only events whose meta has these members, as a JSON object */
+                    /** @description only events whose meta has these members, or numbers within limits: {"n": {"$gte": 3}} */
                     meta?: {
                         [key: string]: unknown;
                     } | null;
@@ -3293,7 +3313,7 @@ export interface operations {
                     ] | null;
                     /** @description only this source: user, assistant, import, tool or web; '!tool' excludes one; may be given more than once */
                     source?: ("user" | "!user" | "assistant" | "!assistant" | "import" | "!import" | "tool" | "!tool" | "web" | "!web")[] | null;
-                    /** @description only events whose meta has these members, as a JSON object */
+                    /** @description only events whose meta has these members, or numbers within limits: {"n": {"$gte": 3}} */
                     meta?: {
                         [key: string]: unknown;
                     } | null;
@@ -3773,7 +3793,7 @@ export interface operations {
                     ] | null;
                     /** @description only this source: user, assistant, import, tool or web; '!tool' excludes one; may be given more than once */
                     source?: ("user" | "!user" | "assistant" | "!assistant" | "import" | "!import" | "tool" | "!tool" | "web" | "!web")[] | null;
-                    /** @description only events whose meta has these members, as a JSON object */
+                    /** @description only events whose meta has these members, or numbers within limits: {"n": {"$gte": 3}} */
                     meta?: {
                         [key: string]: unknown;
                     } | null;
@@ -3960,6 +3980,49 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Map"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    meta_values_post: {
+        parameters: {
+            query?: {
+                /** @description the space (default: the key's only one, or `default`) */
+                space?: string;
+                /** @description limit to this wing of the space */
+                wing?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description the name of the member */
+                    name: string;
+                    /**
+                     * @description entries per page (default: 100, at most 1,000)
+                     * @default 100
+                     */
+                    limit?: number | null;
+                    /** @description the `next` of the page before */
+                    cursor?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        values: unknown[];
+                        next: string | null;
+                    };
                 };
             };
             default: components["responses"]["Refused"];

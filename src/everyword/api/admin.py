@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import secrets
@@ -516,6 +517,17 @@ class Admin:
             raise InvalidInput(f"text must be a string, not {type(text).__name__}.")
         with self.scope.engine.store.file_reader() as reader:
             return fenced(visible(text), self.scope.engine.fence_key.of(reader))
+
+    @public
+    def meta_values(self, name: str) -> list[Json]:
+        """List the different values that a member of `meta` has: who the users are, say, if events name them there.
+
+        Lists, objects and values of more than 200 characters are left out.
+        """
+        if not isinstance(name, str):
+            raise InvalidInput(f"name must be a string, not {type(name).__name__}.")
+        with self.scope.reader() as reader:
+            return [json.loads(value) for value in reader.meta_values(name, wing=self.scope.wing)]
 
     @public
     def redacted(

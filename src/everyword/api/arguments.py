@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from datetime import date, datetime
 from enum import StrEnum
+from math import isfinite
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, cast
 
@@ -16,7 +18,16 @@ from everyword.errors import BadLocation, InvalidEvent, InvalidFilter, InvalidIn
 from everyword.ingest.validation import checked_meta, checked_name
 from everyword.retrieval.config import RECIPES, SearchConfig
 from everyword.settings import Settings
-from everyword.types.events import SHORTEST_ID, Filter, Json, SessionOrder, raw_event_id, raw_event_ids
+from everyword.types.events import (
+    RANGES,
+    SHORTEST_ID,
+    Filter,
+    Json,
+    SessionOrder,
+    is_range,
+    raw_event_id,
+    raw_event_ids,
+)
 from everyword.types.times import Clock, as_datetime
 from everyword.types.trust import Source
 
@@ -211,6 +222,22 @@ def checked_clock(clock: Clock) -> Clock:
 
 def _meta_to_find(meta: object, settings: Settings) -> Mapping[str, Json] | None:
     try:
-        return checked_meta(meta, settings) or None
+        checked = checked_meta(meta, settings)
     except InvalidEvent as error:
         raise InvalidFilter(error.detail) from error
+    for name, wanted in checked.items():
+        limits: Mapping[str, Json] = cast("Mapping[str, Json]", wanted) if isinstance(wanted, Mapping) else {}
+        is_compared = any(one.startswith("$") for one in limits)
+        if is_compared and not (is_range(wanted) and all(_is_number(limit) for limit in limits.values())):
+            raise InvalidFilter(
+                f"meta can't compare {name!r} with {json.dumps(wanted)}.",
+                fix=f"Give a value, or limits of a number: {', '.join(RANGES)}.",
+            )
+    return checked or None
+
+
+def _is_number(limit: object) -> bool:
+    try:
+        return isinstance(limit, int | float) and not isinstance(limit, bool) and isfinite(limit)
+    except OverflowError:
+        return False

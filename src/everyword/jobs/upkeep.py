@@ -240,6 +240,11 @@ def _update_words(engine: Engine, progress: Progress) -> None:
 def _rebuild_all_words(engine: Engine, spaces: Sequence[str], progress: Progress, total: int) -> None:
     done = 0
     for space in spaces:
+        with engine.store.reader(space) as reader:
+            is_sound = reader.has_sound_meta()
+        if not is_sound:
+            with engine.store.writer(space) as writer:
+                writer.renew_meta()
         done = _rebuild_words(engine, space, progress, done, total)
     with engine.store.file_writer() as writer:
         writer.set_fact(ANALYSIS, str(ANALYSIS_VERSION))

@@ -71,6 +71,17 @@ CREATE TABLE entity_pins (
   PRIMARY KEY (edit, name)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE event_meta (
+  space INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  value TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  number REAL,                                -- the value, if it is a number
+  PRIMARY KEY (space, name, value, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX event_meta_number ON event_meta (space, name, number) WHERE number IS NOT NULL;
+
 CREATE TABLE event_tags (
   space INTEGER NOT NULL,
   tag TEXT NOT NULL,

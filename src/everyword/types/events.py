@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from everyword.lazy_patterns import lazy_pattern
 from everyword.types.times import to_micros, utc_now
@@ -63,7 +63,7 @@ class Filter:
     tag: str | None = None  # derived from the event: category:..., action:required
     role: tuple[str, ...] | None = None  # one of these; "!tool" excludes a role
     source: tuple[str, ...] | None = None  # one of these; "!tool" excludes a source
-    meta: Mapping[str, Json] | None = None  # each member must be equal
+    meta: Mapping[str, Json] | None = None  # each member must be equal, or a number within a range
 
     @property
     def empty(self) -> bool:
@@ -72,6 +72,13 @@ class Filter:
 
 
 EVERYTHING = Filter()
+RANGES = ("$gt", "$gte", "$lt", "$lte")
+
+
+def is_range(wanted: Json) -> bool:
+    """Tell whether a filter on a member of meta names limits, such as {"$gte": 3}, and not a value."""
+    names = list(cast("Mapping[str, Json]", wanted)) if isinstance(wanted, Mapping) else []
+    return bool(names) and all(name in RANGES for name in names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

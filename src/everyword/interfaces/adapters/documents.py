@@ -43,6 +43,7 @@ _LABEL_CHARS = 100  # longer values are text, not labels
 _LABEL_NAME = re.compile(r"[A-Za-z0-9_ .:/-]{1,100}")  # allowed as a JSON key in every database
 _MOST_LABELS = 32  # of one document; one that has more is marked with _PARTLY
 _PARTLY = "partly labelled"
+_AS_NUMBER = " as number"  # the kind of labels of strings that numbers are written in
 _SESSION_CHARS = 500  # a longer key is hashed: names of sessions and keys of events are limited
 TICK = timedelta(microseconds=1)  # what a memory can tell apart
 
@@ -139,7 +140,8 @@ class Where:
 
     wing: str | None = None
     labels: Mapping[str, Json] = field(default_factory=dict[str, Json])  # of every version
-    wanted: Mapping[str, Json] = field(default_factory=dict[str, Json])  # of the current version, from `labels_of`
+    # Of the current version, from `wanted_labels` and `labels_within`: those of one of these.
+    wanted: Sequence[Mapping[str, Json]] = ()
     meets: Callable[[Document], bool] = lambda _: True
 
 
@@ -218,9 +220,9 @@ class Documents:
     def _label_sets(self, where: Where) -> list[dict[str, Json]]:
         """Return what to look for: documents with all labels, and those that could not have all of them."""
         common = self._labelled(where.labels)
-        if not where.wanted:
+        if not any(where.wanted):
             return [common]
-        return [{**common, **self._labelled(where.wanted)}, {**common, **self._labelled({_PARTLY: 1})}]
+        return [{**common, **self._labelled(one)} for one in (*where.wanted, {_PARTLY: 1})]
 
     def _found(self, where: Where, labels: Mapping[str, Json]) -> Iterator[Document]:
         keys: set[str] = set()
@@ -373,8 +375,18 @@ class Documents:
 
 def labels_of(kind: str, values: Mapping[str, Any]) -> dict[str, Json]:
     """Make labels of values that filters can compare: short strings, numbers and booleans, also nested ones."""
-    fit = {f"{kind}.{name}": label for name, label in _flat(values) if _LABEL_NAME.fullmatch(name)}
-    partly: dict[str, Json] = {_PARTLY: 1} if len(fit) > _MOST_LABELS else {}
+    fit: dict[str, Json] = {}
+    is_partly = False
+    for name, value in _flat(values):
+        if not _LABEL_NAME.fullmatch(name):
+            continue
+        label, number = _label(value), _number(value)
+        if label is not None:
+            fit[f"{kind}.{name}"] = label
+        if isinstance(label, str) and number is not None and isfinite(number):
+            fit[f"{kind}{_AS_NUMBER}.{name}"] = number
+        is_partly = is_partly or (number is not None and (label is None or not isfinite(number)))
+    partly: dict[str, Json] = {_PARTLY: 1} if is_partly or len(fit) > _MOST_LABELS else {}
     return {**dict(list(fit.items())[:_MOST_LABELS]), **partly}
 
 
@@ -383,18 +395,40 @@ def wanted_labels(kind: str, values: Mapping[str, Any]) -> dict[str, Json]:
     return {name: label for name, label in labels_of(kind, values).items() if name != _PARTLY}
 
 
-def _flat(values: Mapping[str, Any], prefix: str = "", depth: int = 4) -> Iterator[tuple[str, Json]]:
+def labels_within(kind: str, name: str, limits: Mapping[str, Any]) -> list[dict[str, Json]]:
+    """Make the labels, one or the other, of documents with a number within limits such as {"$gte": 3}.
+
+    A string that a number is written in counts as one. Limits that are no numbers are left to others.
+    """
+    numbers = {how: number for how, limit in limits.items() if (number := _number(limit)) is not None}
+    if not numbers or not all(map(isfinite, numbers.values())) or not _LABEL_NAME.fullmatch(name):
+        return []
+    return [{f"{kind}.{name}": numbers}, {f"{kind}{_AS_NUMBER}.{name}": numbers}]
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "", depth: int = 4) -> Iterator[tuple[str, Any]]:
     """Go through values by name; those inside have dotted names, and come first because a plain name wins."""
     for name, value in values.items():
         if isinstance(value, Mapping) and depth:
             yield from _flat(cast("Mapping[str, Any]", value), f"{prefix}{name}.", depth - 1)
     for name, value in values.items():
-        if isinstance(value, str):
-            if 0 < len(value) <= _LABEL_CHARS:
-                yield f"{prefix}{name}", value
-        elif isinstance(value, int | float) and isfinite(value):
-            # 2.0 becomes 2 and True 1: databases compare the written form, Python the value.
-            yield f"{prefix}{name}", int(value) if value == int(value) else value
+        yield f"{prefix}{name}", value
+
+
+def _label(value: Any) -> Json:
+    if isinstance(value, str):
+        return value if 0 < len(value) <= _LABEL_CHARS else None
+    number = _number(value) if isinstance(value, int | float) else None
+    # 2.0 becomes 2 and True 1: databases compare the written form, Python the value.
+    return None if number is None or not isfinite(number) else int(value) if value == int(value) else value
+
+
+def _number(value: Any) -> float | None:
+    """Read a number, also one that is written in a string."""
+    try:
+        return float(value) if isinstance(value, str | int | float) else None
+    except (OverflowError, ValueError):
+        return None
 
 
 def fits_in_meta(value: Mapping[str, Any]) -> bool:

@@ -32,6 +32,7 @@ from everyword.interfaces.adapters.documents import (
     Where,
     fits_in_meta,
     labels_of,
+    labels_within,
     time_after,
     to_json_text,
     wanted_labels,
@@ -67,9 +68,12 @@ __all__ = ["EverywordStore"]
 _NAME = "langgraph"
 _OF_VALUE = "value"
 _EXPIRES = "expires"  # label of items with a time to live
+_NAMESPACE, _LONG_NAMESPACE = "namespace", "long namespace"  # label of an item whose namespace can be indexed, or not
+_INDEXED_CHARS = 200  # of a value in meta, as JSON
 _ANY = "*"  # matches any name in a path
 _WHOLE = "$"  # the path of the whole value
 _REFRESHED = 0.1  # share of its time to live after which reading an item extends it: each time is a write
+_NEWEST = 500  # items that are read to see which namespaces hold some
 _SWEEP_MINUTES = 5.0  # as in LangGraph's own stores
 
 Namespace = tuple[str, ...]
@@ -173,7 +177,7 @@ class EverywordStore(BaseStore):
             indexed = not op.query or bool(one.body.get("indexed"))
             return below and indexed and not self._is_hidden(one) and _meets(_value(one), op.filter or {})
 
-        labels, wanted = _levels(op.namespace_prefix), wanted_labels(_OF_VALUE, _equalities(op.filter or {}))
+        labels, wanted = _levels(op.namespace_prefix), _wanted(op.filter or {})
         found = self._documents.find(Where(labels=labels, wanted=wanted, meets=meets), op.query or None)
         chosen = list(islice(found, op.offset, op.offset + op.limit))
         self._refresh(chosen, op.refresh_ttl)
@@ -181,10 +185,28 @@ class EverywordStore(BaseStore):
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         conditions: Iterable[MatchCondition] = op.match_conditions or ()
-        found = {_namespace(one) for one in self._documents.find(Where()) if not self._is_hidden(one)}
-        kept = {one for one in found if all(_matches(one, condition) for condition in conditions)}
+        short = (tuple(json.loads(one)) for one in self.memory.admin.meta_values(f"{_NAME}.{_NAMESPACE}"))
+        long = (_namespace(one) for one in self._documents.find(Where(labels={_LONG_NAMESPACE: 1})))
+        found = [one for one in {*short, *long} if all(_matches(one, condition) for condition in conditions)]
+        kept = self._with_items(found)
         cut = sorted({one[: op.max_depth] for one in kept} if op.max_depth is not None else kept)
         return cut[op.offset : op.offset + op.limit]
+
+    def _with_items(self, namespaces: Iterable[Namespace]) -> set[Namespace]:
+        """Return the namespaces that hold an item now: the newest items show most of them, the index the others."""
+        left, found = set(namespaces), set[Namespace]()
+        newest = self._documents.find(Where(meets=lambda one: not self._is_hidden(one)))
+        for one in islice(newest, _NEWEST if left else 0):
+            if (namespace := _namespace(one)) in left:
+                left.remove(namespace)
+                found.add(namespace)
+            if not left:
+                break
+        return found | {one for one in left if self._has_items(one)}
+
+    def _has_items(self, namespace: Namespace) -> bool:
+        where = Where(labels=_namespace_label(namespace), meets=lambda one: not self._is_hidden(one))
+        return any(_namespace(one) == namespace for one in self._documents.find(where))
 
     # Writes
 
@@ -194,7 +216,7 @@ class EverywordStore(BaseStore):
         value = self._redactor.json(op.value)
         words = self._words(value, op.index)
         body: dict[str, Json] = {"namespace": list(op.namespace), "key": op.key, "indexed": bool(words)}
-        labels = {**_levels(op.namespace), **labels_of(_OF_VALUE, value)}
+        labels = {**_levels(op.namespace), **_namespace_label(op.namespace), **labels_of(_OF_VALUE, value)}
         if op.ttl is not None:
             body |= {"ttl": op.ttl, "expires_at": self._expiry(op.ttl)}
             labels[_EXPIRES] = 1
@@ -243,6 +265,11 @@ def _levels(namespace: Namespace) -> dict[str, Json]:
     return {str(level): name for level, name in enumerate(namespace)}
 
 
+def _namespace_label(namespace: Namespace) -> dict[str, Json]:
+    written = to_json_text(list(namespace))
+    return {_NAMESPACE: written} if len(json.dumps(written)) <= _INDEXED_CHARS else {_LONG_NAMESPACE: 1}
+
+
 def _namespace(document: Document) -> Namespace:
     return tuple(cast("list[str]", document.body["namespace"]))
 
@@ -277,6 +304,17 @@ def _fields_of(document: Document) -> dict[str, Any]:
 
 def _is_operators(wanted: object) -> bool:
     return isinstance(wanted, Mapping) and any(str(name).startswith("$") for name in cast("Mapping[str, Any]", wanted))
+
+
+def _wanted(wanted: Mapping[str, Any]) -> list[dict[str, Json]]:
+    """Return the labels that an item must have, one or the other of these, as far as an index knows them."""
+    equal = wanted_labels(_OF_VALUE, _equalities(wanted))
+    for name, value in wanted.items():
+        if _is_operators(value):
+            limits = {how: limit for how, limit in value.items() if how in _ORDERS}
+            if within := labels_within(_OF_VALUE, name, limits):
+                return [{**equal, **one} for one in within]
+    return [equal]
 
 
 def _equalities(wanted: Mapping[str, Any]) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from everyword.interfaces.adapters.documents import (
     Where,
     in_thread,
     labels_of,
+    labels_within,
     time_after,
     wanted_labels,
 )
@@ -469,11 +470,17 @@ def _wanted_scope(filters: Sequence[Mapping[str, Any]]) -> dict[str, Json]:
     }
 
 
-def _wanted_labels(filters: Sequence[Mapping[str, Any]]) -> dict[str, Json]:
-    """Return the metadata that every match must have."""
+def _wanted_labels(filters: Sequence[Mapping[str, Any]]) -> list[dict[str, Json]]:
+    """Return the metadata that every match must have, one or the other of these."""
     asked = [(name, value) for one in filters for name, value in one.items() if name not in _NOT_OF_METADATA]
     plain = {name: _dict(value).get("eq") if isinstance(value, dict) else value for name, value in asked}
-    return wanted_labels(_OF_METADATA, {name: value for name, value in plain.items() if value != _ANYTHING})
+    equal = wanted_labels(_OF_METADATA, {name: value for name, value in plain.items() if value != _ANYTHING})
+    for name, value in asked:
+        limits = {f"${how}": _dict(value).get(how) for how in ("gt", "gte", "lt", "lte")}
+        numbers = {how: limit for how, limit in limits.items() if isinstance(limit, int | float)}
+        if within := labels_within(_OF_METADATA, name, numbers):
+            return [{**equal, **one} for one in within]
+    return [equal]
 
 
 def _meets(fields: Mapping[str, Any], filters: Sequence[Mapping[str, Any]]) -> bool:

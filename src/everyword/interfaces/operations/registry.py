@@ -85,7 +85,9 @@ _SOURCE = Parameter(
     "only this source: user, assistant, import, tool or web; '!tool' excludes one; may be given more than once",
     or_one=True,
 )
-_META = Parameter("meta", OBJECT, "only events whose meta has these members, as a JSON object")
+_META = Parameter(
+    "meta", OBJECT, 'only events whose meta has these members, or numbers within limits: {"n": {"$gte": 3}}'
+)
 _QUERY = Parameter("query", TEXT, "the question", required=True, positional=True)
 _BY = Parameter("by", TEXT, "who makes the edit (default: user; on a service, the name of the key)")
 _NOW = Parameter("now", TIME, "the time that counts as now (default: this machine's clock)")
@@ -712,6 +714,14 @@ API_OPERATIONS = (
         method="graph.map",
         parameters=(Parameter("limit", INTEGER, "at most this many nodes (default: 150)", default=150),),
         read_only=True,
+    ),
+    Operation(
+        "meta_values",
+        "list the different values that a member of `meta` has",
+        method="admin.meta_values",
+        parameters=(Parameter("name", TEXT, "the name of the member", required=True),),
+        read_only=True,
+        result="values",
     ),
     Operation(
         "receipts",

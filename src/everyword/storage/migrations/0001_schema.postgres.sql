@@ -312,6 +312,17 @@ CREATE TABLE event_tags (
 CREATE INDEX event_tags_seq ON event_tags (space, seq);
 SELECT raise_wall('event_tags');
 
+CREATE TABLE event_meta (
+  space bigint NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  value text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL,
+  number double precision,
+  PRIMARY KEY (space, name, value, seq)
+);
+CREATE INDEX event_meta_number ON event_meta (space, name, number) WHERE number IS NOT NULL;
+SELECT raise_wall('event_meta');
+
 CREATE TABLE views (
   space bigint NOT NULL,
   name text COLLATE "C" NOT NULL,

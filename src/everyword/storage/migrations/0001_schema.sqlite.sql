@@ -193,6 +193,18 @@ CREATE TABLE event_tags (
 
 CREATE INDEX event_tags_seq ON event_tags (space, seq);
 
+-- The members of events' meta that filters find by an index: names and values as JSON writes them, both short.
+CREATE TABLE event_meta (
+  space INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  value TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  number REAL,                                -- the value, if it is a number
+  PRIMARY KEY (space, name, value, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX event_meta_number ON event_meta (space, name, number) WHERE number IS NOT NULL;
+
 -- The cursors of the views: each view has applied the events of a space up to `upto`. A view without a row starts at 0.
 CREATE TABLE views (
   space INTEGER NOT NULL,

@@ -57,6 +57,10 @@ WITH given AS MATERIALIZED (
     record, source)
   SELECT seq, $1, id, content, key, wing, session, speaker, role, at, at_offset, learned, meta, text, record, source
   FROM given
+), labelled AS (
+  INSERT INTO event_meta (space, seq, name, value, number) SELECT $1, seq, label.name, label.value, label.number
+  FROM unnest($29::bigint[], $30::text[], $31::text[], $32::float8[]) AS label (place, name, value, number)
+    JOIN given USING (place)
 ), worded AS (
   INSERT INTO word_tail (space, seq, length, terms) SELECT $1, seq, length, terms FROM given WHERE record IS NULL
 ), counted AS (
@@ -351,7 +355,7 @@ AND source NOT IN (SELECT json_array_elements_text(%(source_not_in)s::json));
 
 -- A path is "$." and the member's name as JSON; both sides are read alike.
 -- name: where_meta
-AND (any_json(meta) -> (any_json(substr(%(path_{n})s, 3)) #>> '{}'))::text = any_json(%(value_{n})s)::text;
+AND (any_json(meta) -> (any_json(substr(%(path_0)s, 3)) #>> '{}'))::text = any_json(%(value_0)s)::text;
 
 -- The server
 -- name: vector_extension

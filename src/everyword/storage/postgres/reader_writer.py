@@ -25,7 +25,7 @@ from everyword.storage.postings import Ranking, Seqs
 from everyword.storage.rows import EMBED, Draft, Model, Space, UnitVector
 from everyword.storage.sql import writer
 from everyword.storage.sql.reader import FileReader, Reader
-from everyword.storage.sql.row_mapping import event_values
+from everyword.storage.sql.row_mapping import event_values, indexed_meta
 from everyword.storage.sql.snapshot import array
 from everyword.storage.sql.writer import FileWriter, Writer
 
@@ -39,6 +39,7 @@ _WINDOWS_AN_EVENT = 2
 _LEAST_WINDOWS = 100
 _NOW = 1 << 62  # microseconds: later than any clock, so that the time of the write counts
 _NO_WINDOWS = ((),) * 7
+_NO_LABELS = ((),) * 4
 
 
 class PostgresReader(Reader):
@@ -80,6 +81,7 @@ class PostgresWriter(PostgresReader, Writer):
             for place, several in encoded.items()
             for number, vector in enumerate(several)
         ]
+        labels = [(place, *label) for place, draft in said.items() for label in indexed_meta(draft.event.meta)]
         owed = [place for place in said if queue and place not in encoded]
         self.server.owes = self.server.owes or bool(owed)
         rows = self.sql.rows(
@@ -88,6 +90,7 @@ class PostgresWriter(PostgresReader, Writer):
                 *(space.id, now, *zip(*events, strict=True)),
                 *(0 if model is None else model.id, *(zip(*windows, strict=True) if windows else _NO_WINDOWS)),
                 *(EMBED, array(owed)),
+                *(zip(*labels, strict=True) if labels else _NO_LABELS),
             ),
         )
         words = sum(draft.terms.length for draft in said.values())

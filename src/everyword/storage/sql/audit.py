@@ -74,6 +74,8 @@ def _space_problems(reader: Reader, space: Space, checked: dict[str, int], *, de
         sums = _Sums()
         yield from _log_problems(reader, space, sums)
         yield from _word_problems(reader, space, sums, checked)
+        if not reader.has_sound_meta():
+            yield Problem(where=f"meta of space {space.name}", what="its index differs from the log", fix=REBUILD)
     for model in reader.file.models():
         if model.state == "active":
             yield from _vector_problems(reader, model, checked)

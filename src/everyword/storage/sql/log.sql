@@ -117,6 +117,46 @@ AND seq = ANY(:seqs::bigint[]);
 -- name: where_tag
 AND seq IN (SELECT seq FROM event_tags WHERE space = :space AND tag = :tag);
 
+-- name: where_in_meta
+AND seq IN (SELECT seq FROM event_meta WHERE space = :space AND name = :name_0 {is});
+
+-- name: where_value
+AND value = :value_0;
+
+-- name: where_number
+AND number >= :least_0 AND number <= :most_0;
+
+-- name: count_in_meta
+SELECT count(*) FROM (SELECT 1 FROM event_meta WHERE space = :space AND name = :name_0 {where} LIMIT :limit) AS found;
+
+-- name: insert_meta
+INSERT INTO event_meta (space, seq, name, value, number) VALUES ($1, $2, $3, $4, $5);
+
+-- name: delete_meta
+DELETE FROM event_meta WHERE space = $1 AND seq = $2 AND name = $3 AND value = $4;
+
+-- name: clear_meta
+DELETE FROM event_meta WHERE space = $1;
+
+-- name: meta_of_events
+SELECT seq, meta FROM events WHERE space = $1 AND meta IS NOT NULL AND record IS NULL;
+
+-- name: all_meta
+SELECT seq, name, value, number FROM event_meta WHERE space = $1;
+
+-- Few values in many events, as below.
+-- name: meta_values
+WITH RECURSIVE one (value) AS (
+  SELECT min(value) FROM event_meta WHERE space = :space AND name = :name
+  UNION ALL
+  SELECT (SELECT min(value) FROM event_meta WHERE space = :space AND name = :name AND value > one.value) FROM one
+    WHERE one.value IS NOT NULL
+) SELECT value FROM one WHERE value IS NOT NULL;
+
+-- name: meta_values_of_wing
+SELECT DISTINCT value FROM event_meta WHERE space = :space AND name = :name
+AND seq IN (SELECT seq FROM events WHERE space = :space AND wing = :wing) ORDER BY value;
+
 -- name: extent
 SELECT count(*), min(at), max(at) FROM events
 WHERE space = :space AND seq NOT IN (SELECT seq FROM events WHERE space = :space AND record IS NOT NULL) {where};

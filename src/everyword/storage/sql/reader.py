@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import accumulate
 from types import MappingProxyType
@@ -31,7 +31,15 @@ from everyword.storage.rows import (
 )
 from everyword.storage.sql.concepts import FoldingRows, WrittenRows
 from everyword.storage.sql.graph import GraphRows
-from everyword.storage.sql.row_mapping import conditions, event_of, names, receipt_from_json
+from everyword.storage.sql.row_mapping import (
+    conditions,
+    event_of,
+    in_index,
+    indexed_meta,
+    meta_name,
+    names,
+    receipt_from_json,
+)
 from everyword.storage.sql.service import FileRows
 from everyword.storage.sql.snapshot import SpaceRows, array, words
 from everyword.storage.sql.statements import StatementRows
@@ -63,6 +71,12 @@ class ActivityRows(SpaceRows):
         if wing is not None:
             return [row[0] for row in self.sql.rows("speakers_of_wing", (self.id, wing, limit))]
         return self._names("speakers", limit)
+
+    def meta_values(self, name: str, *, wing: str | None = None) -> list[str]:
+        """List the values that a member of meta has in events, as JSON and sorted as such."""
+        query = "meta_values" if wing is None else "meta_values_of_wing"
+        values = {"space": self.id, "name": meta_name(name), **({} if wing is None else {"wing": wing})}
+        return [row[0] for row in self.sql.rows(query, values)]
 
     def wings(self, *, limit: int) -> list[str]:
         """List the wings, sorted."""
@@ -179,6 +193,7 @@ class ImportChanges(ImportRows):
 
 _BEFORE_ALL = Cursor(-(1 << 62), 0)
 _AFTER_ALL = Cursor(1 << 62, 0)
+_MANY = 1_000  # events: fewer are faster read and sorted than the log is gone through in order
 
 
 class Reader(ActivityRows, StatementRows, GraphRows, FoldingRows, ImportRows, WrittenRows):
@@ -242,11 +257,39 @@ class Reader(ActivityRows, StatementRows, GraphRows, FoldingRows, ImportRows, Wr
         self, which: Filter, *, after: Cursor | None = None, newest_first: bool = False, limit: int
     ) -> list[tuple[Cursor, Event]]:
         """Read some events in the order in which they happened, from behind a cursor; no records."""
+        start = after or (_AFTER_ALL if newest_first else _BEFORE_ALL)
+        most = self._most_by_meta(which)
+        if not most:
+            return []
+        if most < _MANY and (seqs := self.matching(which)) is not None:
+            found = [Cursor(one.at, seq) for seq, one in self.outlines(seqs.tolist()).items()]
+            behind = [one for one in found if (one < start if newest_first else one > start)]
+            behind = sorted(behind, reverse=newest_first)[:limit]
+            events = self.fetch([one.seq for one in behind])
+            return [(one, events[one.seq]) for one in behind]
         where, values = conditions(which, self.sql.query)
-        at, seq = after or (_AFTER_ALL if newest_first else _BEFORE_ALL)
-        values |= {"space": self.id, "at": at, "seq": seq, "limit": limit}
+        values |= {"space": self.id, "at": start.at, "seq": start.seq, "limit": limit}
         rows = self.sql.rows("events_newest_first" if newest_first else "events_oldest_first", values, where)
         return [(Cursor(row[7], row[1]), event_of(self.space, row)) for row in rows]
+
+    def meta_of_log(self) -> Iterator[tuple[int, str, str, float | None]]:
+        """Go through what the index of meta must hold: seq, name, value and number."""
+        for seq, meta in self.sql.each("meta_of_events", (self.id,)):
+            yield from ((seq, *one) for one in indexed_meta(json.loads(meta)))
+
+    def has_sound_meta(self) -> bool:
+        """Tell whether the index of meta is what follows from the log."""
+        stored = sum(map(hash, self.sql.each("all_meta", (self.id,))))
+        return stored == sum(map(hash, self.meta_of_log()))
+
+    def _most_by_meta(self, which: Filter) -> int:
+        """Tell by the index of meta how many events a filter lets through at most; `_MANY` for so many or more."""
+        most = _MANY
+        for asked in (in_index(*member) for member in (which.meta or {}).items()):
+            if asked is not None and most:
+                values = {"space": self.id, "limit": most, **{f"{name}_0": value for name, value in asked[1].items()}}
+                most = self.sql.rows("count_in_meta", values, self.sql.query(asked[0]))[0][0]
+        return most
 
     def log(self, *, after: int = 0, limit: int) -> list[tuple[int, Event]]:
         """Read the log in the order of arrival, from behind a seq: events, and records among them."""

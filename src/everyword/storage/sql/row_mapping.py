@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, cast
 
 from everyword.storage.rows import Draft
 from everyword.storage.sql.snapshot import Row
 from everyword.storage.sql.tables import read_text
-from everyword.types.events import Event, Filter, Json, Receipt, event_id
+from everyword.types.events import Event, Filter, Json, Receipt, event_id, is_range
 from everyword.types.records import BY
 from everyword.types.times import as_datetime, from_micros, to_micros
 from everyword.types.trust import source_of, source_of_role
+
+_INDEXED_CHARS = 200  # of a name and of a value in meta; longer ones are looked for without an index
 
 
 def event_values(space: int, draft: Draft, recorded_at: int, text: str | bytes) -> tuple[Any, ...]:
@@ -62,6 +65,29 @@ def meta_json(value: Json) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
+def indexed_meta(meta: Mapping[str, Json]) -> list[tuple[str, str, float | None]]:
+    """List what of an event's meta filters find by an index: names, values, and these as numbers if they are."""
+    found = [(meta_name(name), _indexed(value), _number(value)) for name, value in meta.items()]
+    return [(name, value, number) for name, value, number in found if value is not None and len(name) <= _INDEXED_CHARS]
+
+
+def meta_name(name: str) -> str:
+    """Write a name as JSON does, less the quotes: without characters that a database can't hold."""
+    return json.dumps(name)[1:-1]
+
+
+def _indexed(value: Json) -> str | None:
+    written = None if isinstance(value, Mapping | list | tuple) else meta_json(value)
+    return written if written is not None and len(written) <= _INDEXED_CHARS else None
+
+
+def _number(value: Json) -> float | None:
+    try:
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    except OverflowError:
+        return None
+
+
 def conditions(which: Filter, query: Callable[[str], str]) -> tuple[str, dict[str, Any]]:
     """Write a filter as SQL conditions and their values."""
     parts: list[str] = []
@@ -78,10 +104,31 @@ def conditions(which: Filter, query: Callable[[str], str]) -> tuple[str, dict[st
         if (chosen := getattr(which, name)) is not None:
             parts += _choice(name, chosen, query, values)
     for number, (name, value) in enumerate((which.meta or {}).items()):
-        parts.append(query("where_meta").replace("{n}", str(number)))
-        values[f"path_{number}"] = "$." + json.dumps(name)
-        values[f"value_{number}"] = meta_json(value)
+        if (asked := in_index(name, value)) is not None:
+            how, given = query("where_in_meta").replace("{is}", query(asked[0])), asked[1]
+        else:
+            how, given = query("where_meta"), {"path": "$." + json.dumps(name), "value": meta_json(value)}
+        parts.append(how.replace("_0", f"_{number}"))
+        values |= {f"{one}_{number}": content for one, content in given.items()}
     return " ".join(parts), values
+
+
+def in_index(name: str, value: Json) -> tuple[str, dict[str, Any]] | None:
+    """Tell how the index of meta is asked for a member, by the name of a query, and the values; None: it can't be."""
+    written = meta_name(name)
+    if is_range(value):
+        least, most = _limits(cast("Mapping[str, float]", value))
+        return "where_number", {"name": written, "least": least, "most": most}
+    if len(written) <= _INDEXED_CHARS and (indexed := _indexed(value)) is not None:
+        return "where_value", {"name": written, "value": indexed}
+    return None
+
+
+def _limits(wanted: Mapping[str, float]) -> tuple[float, float]:
+    """Give the least and the greatest number within a range."""
+    least = [math.nextafter(limit, math.inf) if how == "$gt" else limit for how, limit in wanted.items() if "$g" in how]
+    most = [math.nextafter(limit, -math.inf) if how == "$lt" else limit for how, limit in wanted.items() if "$l" in how]
+    return max(map(float, least), default=-math.inf), min(map(float, most), default=math.inf)
 
 
 def _choice(name: str, chosen: Sequence[str], query: Callable[[str], str], values: dict[str, Any]) -> list[str]:

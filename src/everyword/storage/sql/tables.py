@@ -16,7 +16,7 @@ BY_NAME = frozenset(("webhooks",))
 # What belongs to one server, or is made anew from what was copied.
 LEFT_OUT = frozenset(("schema_steps", "turns", "near", "near_spaces", "digests"))
 # Tables that `rebuild` makes anew from the log and from what people and LLMs said; the words and vectors first.
-WORD_TABLES = frozenset(("word_tail", "postings"))
+WORD_TABLES = frozenset(("word_tail", "postings", "event_meta"))
 VECTOR_TABLES = frozenset(("vectors", "pooled_tail", "pooled_blocks"))
 DERIVED_TABLES = frozenset(
     (

@@ -15,7 +15,7 @@ from everyword.storage.rows import EMBED, Access, Draft, Known, Model, Rebuild, 
 from everyword.storage.sql.concepts import FoldingChanges, WrittenChanges
 from everyword.storage.sql.graph import GraphChanges
 from everyword.storage.sql.reader import FileReader, ImportChanges, Reader
-from everyword.storage.sql.row_mapping import event_values, receipt_to_json
+from everyword.storage.sql.row_mapping import event_values, indexed_meta, receipt_to_json
 from everyword.storage.sql.service import FileChanges, storable_error
 from everyword.storage.sql.snapshot import Space, array
 from everyword.storage.sql.statements import StatementChanges
@@ -104,6 +104,8 @@ class Writer(Reader, StatementChanges, GraphChanges, FoldingChanges, ImportChang
             if name == "delete_statements_of":
                 removed["statements"] = changed
         self.sql.run("delete_jobs_of", (array(gone), row.id))
+        members = ((seq, *one) for seq, event in said.items() for one in indexed_meta(event.meta))
+        self.sql.run_many("delete_meta", ((row.id, seq, name, value) for seq, name, value, _ in members))
         self.sql.run("delete_events", (array(gone), row.id))
         self.sql.run("next_epoch", (row.id,))
         self._appended.clear()
@@ -147,6 +149,12 @@ class Writer(Reader, StatementChanges, GraphChanges, FoldingChanges, ImportChang
         self.sql.run("next_epoch", (into.id,))
         return True
 
+    def renew_meta(self) -> None:
+        """Index the meta of all events again."""
+        members = list(self.meta_of_log())
+        self.sql.run("clear_meta", (self.into,))
+        self.sql.run_many("insert_meta", ((self.into, *one) for one in members))
+
     def drop_postings(self, *, limit: int) -> int:
         """Remove some chunks of generations that are out of use; 0 when none is left."""
         return self.sql.run("drop_older_generations", (self.into, limit))
@@ -176,6 +184,9 @@ class Writer(Reader, StatementChanges, GraphChanges, FoldingChanges, ImportChang
             ),
         )
         said = [(seq, draft) for seq, draft in numbered if draft.event.record is None]  # records are not searched
+        self.sql.run_many(
+            "insert_meta", ((space.id, seq, *one) for seq, draft in said for one in indexed_meta(draft.event.meta))
+        )
         self.sql.run_many(
             "insert_word_tail", ((space.id, seq, draft.terms.length, draft.terms.packed) for seq, draft in said)
         )

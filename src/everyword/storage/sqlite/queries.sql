@@ -220,7 +220,7 @@ AND source IN (SELECT value FROM json_each(:source_in));
 AND source NOT IN (SELECT value FROM json_each(:source_not_in));
 
 -- name: where_meta
-AND meta -> :path_{n} = :value_{n};
+AND meta -> :path_0 = :value_0;
 
 -- The highest number that was ever given in a table, to whichever space, also to a row that is gone.
 -- name: last_number
