@@ -63,6 +63,13 @@ def test_a_relation_with_one_value_needs_no_model() -> None:
     assert outcome.reason == "lives in: 'Lisbon' became 'Porto'"
 
 
+def test_of_two_values_in_one_turn_neither_is_replaced_unless_the_reader_says_so() -> None:
+    first = known("he's eleven", relation="age", value="eleven", event_id=EVENT)
+    second = draft("rated 1640", relation="age", value="1640", event_id=EVENT)
+    assert decide(second, [first], always(Verdict.OTHER)).action is Action.ADD
+    assert decide(second, [first], always(Verdict.REPLACES)).target == first
+
+
 def test_the_same_value_again_confirms() -> None:
     old = known("I live in Lisbon", relation="lives_in", value="Lisbon")
     outcome = decide(draft("still in lisbon", days=5, relation="lives_in", value="lisbon"), [old], never)

@@ -167,6 +167,8 @@ def _in_slot(draft: StatementDraft, near: Sequence[Statement]) -> Outcome | None
             continue
         if one.stance is Stance.ENDED:
             continue  # an event that ended something: it gives no value
+        if one.event_id == draft.event_id:
+            continue  # of two values in one turn the later is rarely the new one: "he's eleven, rated 1640"
         agrees = name_key(draft.value) == name_key(one.value)
         over = draft.negated or draft.stance is Stance.ENDED
         if over or one.negated:
