@@ -160,10 +160,10 @@ def test_long_names_do_not_push_a_phone_s_page_aside(tmp_path: Path, page: Page)
             assert page.evaluate("document.documentElement.scrollWidth") <= 390, view
 
 
-@pytest.mark.parametrize("at", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "1900-01-01T00:00:00+00:19:32"])
-def test_any_date_that_a_memory_holds_is_shown(tmp_path: Path, page: Page, at: str) -> None:
+def test_any_date_that_a_memory_holds_is_shown(tmp_path: Path, page: Page) -> None:
     with Memory.open(tmp_path / "dates.db", "hashing") as memory:
-        memory.add("The radar mast broke.", speaker="Ana", session="s1", at=at)
+        for at in ("0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "1900-01-01T00:00:00+00:19:32"):
+            memory.add("The radar mast broke.", speaker="Ana", session="s1", at=at)
         memory.add("The radar mast stands again.", speaker="Ana", session="s1", at="2026-04-01T10:00Z")
     with serving(tmp_path / "dates.db") as served:
         for view in ("timeline", "browse/session/s1", "know?q=radar", "graph", "health"):
@@ -173,13 +173,13 @@ def test_any_date_that_a_memory_holds_is_shown(tmp_path: Path, page: Page, at: s
             expect(page.locator(".skeleton")).to_have_count(0)
             expect(page.locator("[role=alert]")).to_have_count(0)
         page.goto(f"{served.url}#/timeline")
-        expect(page.get_by_role("status").filter(has_text="2 messages")).to_be_visible()
+        expect(page.get_by_role("status").filter(has_text="4 messages")).to_be_visible()
         for key in ("-", "ArrowLeft", "ArrowLeft", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight"):
             page.locator(".time-box").press(key)
         page.wait_for_timeout(600)  # until what is in sight was asked for
         expect(page.locator("[role=alert]")).to_have_count(0)
         page.goto(f"{served.url}#/browse/session/s1")
-        expect(page.locator(".who .tabular")).to_have_count(2)
+        expect(page.locator(".who .tabular")).to_have_count(4)
         expect(page.locator(".who .tabular", has_text=re.compile(r"\dT\d|Invalid"))).to_have_count(0)
 
 

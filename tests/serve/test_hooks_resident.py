@@ -235,7 +235,7 @@ def test_one_that_does_not_answer_holds_no_hook_up(home: str) -> None:
 
 
 def test_what_is_owed_is_told_though_the_rest_takes_too_long(home: str) -> None:
-    save(home, load(home)._replace(timeout_s=1.0))
+    save(home, load(home)._replace(timeout_s=3.0))
     state.owe_start(home, "now")
     slow = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     slow.bind(f"{home}/{client.SOCKET}")
