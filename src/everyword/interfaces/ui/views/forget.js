@@ -1,6 +1,6 @@
 // Forget: choose, see everything that goes, confirm. Receipts of what was forgotten before.
 
-import { useState } from "../vendor/preact-htm.js";
+import { useEffect, useState } from "../vendor/preact-htm.js";
 import { change, read } from "../api.js";
 import { Message } from "../events.js";
 import { Choice, Head, Long, Trouble, Waiting, addressOf, count, html, moment, tell, useAsked } from "../parts.js";
@@ -39,7 +39,7 @@ export default function Forget({ query, me, beats }) {
     <div class="stack">
       <form class="card stack tight" onSubmit=${look}>
         <p class="soft">Choose what to forget. Messages that match all of it are deleted.</p>
-        <div class="row"><label class="field">Conversation<input list="sessions" placeholder="any" value=${query.session || ""} onChange=${(event) => pick("session", event.target.value.trim())} /></label>
+        <div class="row"><label class="field">Conversation<${Conversation} value=${query.session || ""} onChange=${(value) => pick("session", value)} /></label>
           <datalist id="sessions">${sessions.map((one) => html`<option value=${one.name}>${count(one.events, "message")}</option>`)}</datalist>
           <label class="field">Speaker<${Choice} label="Speaker" value=${query.speaker || ""} options=${[["", "anyone"], ...speakers]} onChange=${(value) => pick("speaker", value)} /></label>
           ${wings.length > 0 && html`<label class="field">Wing (a person or project)<${Choice} label="Wing" value=${query.wing || ""} options=${[["", "any"], ...wings]} onChange=${(value) => pick("wing", value)} /></label>`}
@@ -53,6 +53,13 @@ export default function Forget({ query, me, beats }) {
       ${state.receipt && html`<section class="card stack tight" role="status"><h2>Forgotten</h2><${Receipt} receipt=${state.receipt} /></section>`}
       ${me.operations.includes("receipts") && html`<${Receipts} key=${`${beats.forgotten} ${state.receipt?.at}`} />`}
     </div>`;
+}
+
+/** A name that is typed or chosen. What was typed stays when the view is drawn again meanwhile. */
+function Conversation({ value, onChange }) {
+  const [typed, setTyped] = useState(value);
+  useEffect(() => setTyped(value), [value]);
+  return html`<input list="sessions" placeholder="any" value=${typed} onInput=${(event) => setTyped(event.target.value)} onChange=${(event) => onChange(event.target.value.trim())} />`;
 }
 
 /** Everything that goes, and the confirmation. */
