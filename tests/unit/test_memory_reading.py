@@ -104,6 +104,9 @@ def test_a_filter_on_meta_reads_pages_in_order(memory: Memory) -> None:
     assert [event.key for event in memory.events(meta={"kind": "stone"}, newest_first=True)] == keys[::-1]
     assert [event.key for event in memory.events(meta={"n": {"$gte": 65}})] == keys[55:]
     assert [event.key for event in memory.events(meta={"kind": "stone"}, limit=7)] == keys[:7]
+    memory.add_many({"text": f"Leaf {number}.", "meta": {"kind": "leaf"}} for number in range(1_100))  # many
+    assert sum(1 for _ in memory.events(meta={"kind": "leaf"})) == 1_100
+    assert [event.text for event in memory.events(meta={"kind": "leaf"}, limit=1)] == ["Leaf 0."]
     page = memory.admin.page_of_events(meta={"kind": "stone"}, limit=40)
     rest = memory.admin.page_of_events(meta={"kind": "stone"}, cursor=page.next)
     assert [event.key for event in [*page, *rest]] == keys

@@ -267,7 +267,7 @@ class Reader(ActivityRows, StatementRows, GraphRows, FoldingRows, ImportRows, Wr
             behind = sorted(behind, reverse=newest_first)[:limit]
             events = self.fetch([one.seq for one in behind])
             return [(one, events[one.seq]) for one in behind]
-        where, values = conditions(which, self.sql.query)
+        where, values = conditions(which, self.sql.query, indexed=False)
         values |= {"space": self.id, "at": start.at, "seq": start.seq, "limit": limit}
         rows = self.sql.rows("events_newest_first" if newest_first else "events_oldest_first", values, where)
         return [(Cursor(row[7], row[1]), event_of(self.space, row)) for row in rows]

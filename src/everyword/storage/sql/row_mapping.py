@@ -88,8 +88,8 @@ def _number(value: Json) -> float | None:
         return None
 
 
-def conditions(which: Filter, query: Callable[[str], str]) -> tuple[str, dict[str, Any]]:
-    """Write a filter as SQL conditions and their values."""
+def conditions(which: Filter, query: Callable[[str], str], *, indexed: bool = True) -> tuple[str, dict[str, Any]]:
+    """Write a filter as SQL conditions and their values; `indexed` looks values of meta up rather than in each row."""
     parts: list[str] = []
     values: dict[str, Any] = {}
     for name in ("wing", "session", "speaker", "tag"):
@@ -104,7 +104,8 @@ def conditions(which: Filter, query: Callable[[str], str]) -> tuple[str, dict[st
         if (chosen := getattr(which, name)) is not None:
             parts += _choice(name, chosen, query, values)
     for number, (name, value) in enumerate((which.meta or {}).items()):
-        if (asked := in_index(name, value)) is not None:
+        asked = in_index(name, value) if indexed or is_range(value) else None
+        if asked is not None:
             how, given = query("where_in_meta").replace("{is}", query(asked[0])), asked[1]
         else:
             how, given = query("where_meta"), {"path": "$." + json.dumps(name), "value": meta_json(value)}
