@@ -77,6 +77,13 @@ def test_late_news_of_an_older_time_lands_in_the_past(memory: Memory) -> None:
     assert told(memory.facts("Ana", "lives_in", as_of="2017-01-01")) == [("Ana", "lives_in", "Leeds")]
 
 
+def test_sources_of_a_fact_are_in_the_order_of_time_not_of_arrival(memory: Memory) -> None:
+    later = say(memory, "Bo", "01-09", "I live in Lisbon.")
+    earlier = say(memory, "Bo", "01-06", "I live in Lisbon.")
+    (fact,) = memory.facts("Bo", "lives_in")
+    assert [source.event_id for source in fact.sources] == [earlier, later]
+
+
 def test_a_contradiction_without_a_winner_is_listed(memory: Memory) -> None:
     say(memory, "Ana", "04-02", "Tom lives in Leeds.")
     say(memory, "Bo", "04-02", "Tom lives in Porto.")

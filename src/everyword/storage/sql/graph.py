@@ -391,7 +391,7 @@ def fact_line(fact: Fact, claims: Sequence[int]) -> str:
         _SAID_AT: fact.said_at.isoformat(),
         "confidence": fact.confidence,
         "conflicts": fact.conflicts,
-        "claims": sorted(claims),
+        "claims": list(claims),  # in the order of the fact's sources; numbers follow the order of arrival
     }
     return compact_json(body)
 
