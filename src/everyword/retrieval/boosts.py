@@ -60,27 +60,21 @@ class Boosts:
         # "Where did she live first?", "in 2019": a superseded statement may be the answer.
         self._asks_past = asked.first_last == "first" or bool(asked.windows)
         self._times = [_Time.of(window) for window in searchable_windows(asked)] if config.time else []
+        self._by_teller: dict[tuple[str | None, str | None, str], dict[str, float]] = {}  # few tell hundreds of events
 
     def add(self, candidates: Iterable[Candidate], lengths: Iterable[float]) -> None:
         """Add each candidate's boosts to its score; `lengths` are in tokens."""
         for candidate, length in zip(candidates, lengths, strict=True):
             if candidate.outline is not None:
-                candidate.boosts = self._boosts(candidate, candidate.outline, length)
+                candidate.boosts = self._boosts(candidate.outline, length)
                 candidate.score += sum(candidate.boosts.values())
 
-    def _boosts(self, candidate: Candidate, outline: Outline, length: float) -> dict[str, float]:
-        config, asked = self._config, self._asked
-        boosts: dict[str, float] = {}
-        vouched = is_vouched(outline.source)
-        if config.about and vouched and self._people.include(outline.speaker):
-            boosts[ABOUT] = config.about
-        role = (outline.role or "").casefold()
-        if config.own and self._people.asker and not asked.addressed and vouched and role in USERS:
-            boosts[OWN_WORDS] = config.own
-        if config.assistant and asked.addressed and role in ASSISTANTS:
-            boosts[ASSISTANT] = config.assistant
-        if lacking := config.untrusted * (1.0 - trust_of(outline.source).weight):
-            boosts[SOURCE] = -lacking
+    def _boosts(self, outline: Outline, length: float) -> dict[str, float]:
+        config = self._config
+        teller = (outline.speaker, outline.role, outline.source)
+        if teller not in self._by_teller:
+            self._by_teller[teller] = self._boosts_of_teller(*teller)
+        boosts = self._by_teller[teller].copy()
         if self._times:
             boosts[TIME] = config.time * max(time.closeness(outline.at) for time in self._times)
         is_over = outline.states is not None and not outline.states.current
@@ -88,6 +82,21 @@ class Boosts:
             boosts[SUPERSEDED] = -config.superseded
         if config.length and length > config.long_event:
             boosts[LENGTH] = -config.length * math.log2(length / config.long_event)
+        return boosts
+
+    def _boosts_of_teller(self, speaker: str | None, role: str | None, source: str) -> dict[str, float]:
+        config, asked = self._config, self._asked
+        boosts: dict[str, float] = {}
+        role = (role or "").casefold()
+        vouched = is_vouched(source)
+        if config.about and vouched and self._people.include(speaker):
+            boosts[ABOUT] = config.about
+        if config.own and self._people.asker and not asked.addressed and vouched and role in USERS:
+            boosts[OWN_WORDS] = config.own
+        if config.assistant and asked.addressed and role in ASSISTANTS:
+            boosts[ASSISTANT] = config.assistant
+        if lacking := config.untrusted * (1.0 - trust_of(source).weight):
+            boosts[SOURCE] = -lacking
         return boosts
 
 

@@ -35,17 +35,9 @@ class Placement(NamedTuple):
     rank: int
 
 
-class NeighbourGain(NamedTuple):
-    """What the turns around a candidate added to its match."""
-
-    gain: float
-    seed: int | None  # the candidate next to which it was found, where no arm found it
-
-
 class ChainLink(NamedTuple):
     """How a candidate connects to a better one."""
 
-    seed: int
     strength: float  # share of the seed's rare words
     hop: int
 
@@ -66,8 +58,9 @@ class Candidate:
     fused: Placement | None = None
     outline: Outline | None = None
     subject: SubjectMatch | None = None  # None where the question names nobody
-    late: Placement | None = None
-    neighbours: NeighbourGain | None = None
+    late: float | None = None  # how well late interaction matches it; None where it has no token vectors
+    rank: int = 0  # among those that late interaction matched, by score
+    neighbours: float = 0.0  # what the turns around it added to its match
     chain: ChainLink | None = None
     boosts: dict[str, float] = field(default_factory=dict[str, float])
     reranked: Placement | None = None
@@ -89,8 +82,7 @@ def rank_matched(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Sort candidates that late interaction scored, and record their ranks."""
     ordered = by_score(candidates)
     for rank, candidate in enumerate(ordered, 1):
-        if candidate.late is not None:
-            candidate.late = Placement(candidate.late.score, rank)
+        candidate.rank = rank
     return ordered
 
 

@@ -38,15 +38,15 @@ def explain(candidate: Candidate) -> tuple[Score, ...]:
         )
     if candidate.late is not None:
         why = "how well it matches each token of the question; telling tokens count more"
-        scores.append(Score(stage="late", score=candidate.late.score, why=why))
-    if candidate.neighbours is not None and (candidate.neighbours.gain or candidate.fused is None):
+        scores.append(Score(stage="late", score=candidate.late, why=why))
+    if candidate.neighbours or (candidate.late is not None and candidate.fused is None):
         found = ", which found it" if candidate.fused is None else ""
         why = f"added by the turns around it{found}"
-        scores.append(Score(stage="nearby", score=candidate.neighbours.gain, why=why))
+        scores.append(Score(stage="nearby", score=candidate.neighbours, why=why))
     scores += [Score(stage=name, score=gain, why=_BOOSTS[name]) for name, gain in candidate.boosts.items()]
     if candidate.late is not None:
         scores.append(
-            Score(stage="rank", score=candidate.score, rank=candidate.late.rank, why="the sum of match and boosts")
+            Score(stage="rank", score=candidate.score, rank=candidate.rank, why="the sum of match and boosts")
         )
     if candidate.chain is not None:
         why = f"shares rare words with a better hit, {candidate.chain.hop} step(s) from the question"

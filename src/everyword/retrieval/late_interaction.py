@@ -6,14 +6,14 @@ none match says nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everyword.models.protocol import LateInteraction, Question
-from everyword.retrieval.candidates import Candidate, NeighbourGain
+from everyword.retrieval.candidates import Candidate
 from everyword.retrieval.config import Neighbours
 from everyword.storage.postings import Seqs
 from everyword.storage.protocol import Reader
@@ -49,14 +49,14 @@ class MaxSim:
         if not passages:
             return
         best, lengths = self._embedder.late_matches(self._question, [row.tokens for row in passages])
-        whole = best @ self.weights
+        whole = (best @ self.weights).tolist()
         new: dict[int, list[int]] = {}
         for number, row in enumerate(passages):
             new.setdefault(row.seq, []).append(number)
         # A long event has several windows: any of them may match a token, and the best one is quoted.
         for seq, windows in new.items():
             self.rows[seq] = len(self.windows)
-            self.windows.append(passages[windows[int(whole[windows].argmax())]].span)
+            self.windows.append(passages[max(windows, key=whole.__getitem__)].span)
         starts = np.array([windows[0] for windows in new.values()])
         self.best = np.concatenate([self.best, np.maximum.reduceat(best, starts, axis=0)])
         self.lengths = np.concatenate([self.lengths, np.add.reduceat(lengths, starts)])
@@ -84,16 +84,10 @@ def turns_around(reader: Reader, seeds: Sequence[int], reach: int, allowed: Seqs
     return [[seq if seq in permitted else -1 for seq in run] for run in runs]
 
 
-def new_neighbours(
-    runs: Iterable[Sequence[int]], seeds: Sequence[int], known: Mapping[int, Candidate]
-) -> list[Candidate]:
-    """Make candidates of the turns that no arm found, each with the best seed next to it."""
-    found: dict[int, Candidate] = {}
-    for seed, run in zip(seeds, runs, strict=True):
-        for seq in run:
-            if seq >= 0 and seq not in known and seq not in found:
-                found[seq] = Candidate(seq, neighbours=NeighbourGain(0.0, seed))
-    return list(found.values())
+def new_neighbours(runs: Iterable[Sequence[int]], known: Container[int]) -> list[Candidate]:
+    """Make candidates of the turns that no arm found."""
+    near = dict.fromkeys(seq for run in runs for seq in run)
+    return [Candidate(seq) for seq in near if seq >= 0 and seq not in known]
 
 
 def joint_matches(maxsim: MaxSim, runs: Iterable[Sequence[int]], neighbours: Neighbours) -> Floats:

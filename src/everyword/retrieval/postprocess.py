@@ -56,7 +56,7 @@ def _hop(
             candidate = known.setdefault(seq, Candidate(seq, score=float("-inf")))
             if score > candidate.score:
                 candidate.score = score
-                candidate.chain = ChainLink(seed.seq, strength, hop)
+                candidate.chain = ChainLink(strength, hop)
                 reached[seq] = candidate
     return sorted(reached.values(), key=lambda candidate: -candidate.score)[: chain.seeds]
 

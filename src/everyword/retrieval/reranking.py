@@ -13,7 +13,6 @@ from everyword.retrieval.boosts import Boosts
 from everyword.retrieval.candidates import (
     WORDS_ARM,
     Candidate,
-    NeighbourGain,
     Placement,
     SearchScope,
     by_score,
@@ -54,18 +53,17 @@ def late_interaction_stage(
     by_words = _WordFallback(config, question, seen)
     _score(seen, maxsim, boosts, by_words)
     if config.neighbours is not None:
-        known = {candidate.seq: candidate for candidate in seen}
+        known = {candidate.seq for candidate in seen}
         seeds = [candidate.seq for candidate in by_score(seen)[: config.neighbours.seeds]]
         runs = turns_around(scope.reader, seeds, config.neighbours.reach, scope.allowed)
-        new = _match(scope, maxsim, new_neighbours(runs, seeds, known))
+        new = _match(scope, maxsim, new_neighbours(runs, known))
         _score(new, maxsim, boosts, by_words)
         seen += new
         maxsim.joint = joint_matches(maxsim, runs, config.neighbours)
-        joint = maxsim.joint @ maxsim.weights
+        joint = (maxsim.joint @ maxsim.weights).tolist()
         for candidate in seen:
-            gain = (float(joint[maxsim.rows[candidate.seq]]) - _late_score(candidate)) * (1 - question.unread)
-            candidate.score += gain
-            candidate.neighbours = NeighbourGain(gain, candidate.neighbours.seed if candidate.neighbours else None)
+            candidate.neighbours = (joint[maxsim.rows[candidate.seq]] - (candidate.late or 0.0)) * (1 - question.unread)
+            candidate.score += candidate.neighbours
     seen = rank_matched(seen)
     return Reranked(seen + _unmatched(seen, ranked), maxsim)
 
@@ -95,7 +93,7 @@ class _WordFallback:
         if self._unread:
             for candidate in candidates:
                 words = self._worth * _word_score(candidate) / self._best
-                candidate.add_boost(UNREAD, self._unread * (words - _late_score(candidate)))
+                candidate.add_boost(UNREAD, self._unread * (words - (candidate.late or 0.0)))
 
 
 def _word_score(candidate: Candidate) -> float:
@@ -104,17 +102,11 @@ def _word_score(candidate: Candidate) -> float:
 
 def _score(candidates: Sequence[Candidate], maxsim: MaxSim, boosts: Boosts, by_words: _WordFallback) -> None:
     """Score candidates by their own match and their boosts."""
-    scores = maxsim.scores()
     rows = [maxsim.rows[candidate.seq] for candidate in candidates]
-    for candidate, row in zip(candidates, rows, strict=True):
-        candidate.score = float(scores[row])
-        candidate.late = Placement(candidate.score, 0)
+    for candidate, score in zip(candidates, maxsim.scores()[rows].tolist(), strict=True):
+        candidate.score = candidate.late = score
     boosts.add(candidates, maxsim.lengths[rows].tolist())
     by_words.add(candidates)
-
-
-def _late_score(candidate: Candidate) -> float:
-    return candidate.late.score if candidate.late else 0.0
 
 
 def _unmatched(seen: Sequence[Candidate], ranked: Sequence[Candidate]) -> list[Candidate]:
