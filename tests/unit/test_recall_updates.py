@@ -64,6 +64,27 @@ def test_a_change_that_somebody_else_tells_counts(memory: Memory, question: str,
 @pytest.mark.parametrize(
     ("question", "old", "new"),
     [
+        (
+            "How long have I used my Fitbit?",
+            "I have used my Fitbit for 6 months now - do you have any tips for lazy days?",
+            "I just saw that I have used my Fitbit for 9 months.",
+        ),
+        (
+            "Where does Rachel from my previous company work now?",
+            "I met Rachel from my previous company at the fair.",
+            "I will see Rachel from my previous company soon, who is now at TechCorp.",
+        ),
+    ],
+)
+def test_what_states_an_answer_goes_above_an_older_line_that_asks_or_lacks_it(
+    memory: Memory, question: str, old: str, new: str
+) -> None:
+    assert _asked(memory, {"question": question, "asks": "older lacks it"}, old, new)[0].event.text == new
+
+
+@pytest.mark.parametrize(
+    ("question", "old", "new"),
+    [
         ("When did we sit the exam?", "We sat the exam on March 18 in Leeds.", "They moved the next exam to June 25."),
         ("What is the door code?", "The door code is 2209.", "I painted the door blue, now it is nice."),
         ("What is the door code?", "The door code is 2209.", "Is 4771 the new door code?"),

@@ -9,7 +9,6 @@ import pytest
 
 from everyword import Memory, Settings
 from everyword.retrieval.query_analysis import analyse
-from everyword.retrieval.superseded import asks_past
 
 HOME = [
     ("I live in Lisbon, in Alfama.", "Ana", "2026-02-02T10:00Z"),
@@ -54,8 +53,7 @@ def test_asked_for_the_past_the_old_answer_stays_first(memory: Memory) -> None:
 
 
 def test_how_old_somebody_is_asks_for_today() -> None:
-    asked = analyse("How old is Ana?", datetime(2026, 9, 1, tzinfo=UTC))
-    assert not asks_past("How old is Ana?", asked)
+    assert not analyse("How old is Ana?", datetime(2026, 9, 1, tzinfo=UTC)).past
 
 
 def test_what_was_not_known_then_replaces_nothing(memory: Memory) -> None:

@@ -44,7 +44,6 @@ from everyword.retrieval.context import (
     what_holds,
 )
 from everyword.retrieval.query_analysis import Analysis, Shape, analyse
-from everyword.retrieval.superseded import asks_past
 from everyword.storage.rows import STATEMENTS
 from everyword.types.events import Answer, Citation, Context, Filter, Hit, Hits, Span
 from everyword.types.statements import Statement
@@ -76,11 +75,10 @@ def answer_from_memory(
     if llm is None and model is not None and hits:
         read = again(scope.engine, lambda: _read(scope, model, question, hits))
         chance = model.answer_chance(max(one.score for one in read)) if read else 0.0
-        past = asks_past(question, asked)
-        if not past and which.as_of is None:  # statements are stored in their present state
+        if not asked.past and which.as_of is None:  # statements are stored in their present state
             stated = again(scope.engine, lambda: _stated(scope, hits[:READ_HITS]))
             read = without_what_is_over(read, stated, model.answer_least, which.until or now)
-        read = newest_answer_first(question, read, model.answer_least, None if past else _replacing(model))
+        read = newest_answer_first(question, read, model.answer_least, None if asked.past else _replacing(model))
         if read or not told:
             hits = Hits(hits, confidence=chance, pending=hits.pending)
     if not read and ((by_reader and not told) or abstain(hits)):

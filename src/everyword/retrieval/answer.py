@@ -20,7 +20,7 @@ from everyword.retrieval.dates_in_text import first_and_last_day, write_date
 from everyword.retrieval.newest_first import ASKS_FUTURE_DATE, HYPOTHETICAL
 from everyword.retrieval.query_analysis import Analysis, Kind, Shape
 from everyword.retrieval.subject_match import NamedPeople
-from everyword.retrieval.superseded import asks_past, is_retracted
+from everyword.retrieval.superseded import is_retracted
 from everyword.text.dates import DateMention, Granularity, find_dates
 from everyword.text.dates.lexicon import NUMBER_WORD
 from everyword.text.dates.tense import verbs_look_back
@@ -129,7 +129,7 @@ def answer_with_quotes(
     if read:
         first = [one.hit for one in read]
         ranked = [*first, *(hit for hit in hits if hit not in first)]
-        if not asks_past(question, asked) and not ASKS_DONE.search(question):
+        if not asked.past and not ASKS_DONE.search(question):
             ranked = _holding_first(ranked)
     else:
         ranked = _trusted_first(question, _stating_first(question, hits), _slots(stated))

@@ -57,8 +57,6 @@ class Boosts:
         self._config = config
         self._asked = asked
         self._people = people
-        # "Where did she live first?", "in 2019": a superseded statement may be the answer.
-        self._asks_past = asked.first_last == "first" or bool(asked.windows)
         self._times = [_Time.of(window) for window in searchable_windows(asked)] if config.time else []
         self._by_teller: dict[tuple[str | None, str | None, str], dict[str, float]] = {}  # few tell hundreds of events
 
@@ -78,7 +76,7 @@ class Boosts:
         if self._times:
             boosts[TIME] = config.time * max(time.closeness(outline.at) for time in self._times)
         is_over = outline.states is not None and not outline.states.current
-        if is_over and config.superseded and not self._asks_past:
+        if is_over and config.superseded and not asked.past:
             boosts[SUPERSEDED] = -config.superseded
         if config.length and length > config.long_event:
             boosts[LENGTH] = -config.length * math.log2(length / config.long_event)

@@ -22,7 +22,7 @@ from everyword.retrieval.answer import ASKS_DONE, ENOUGH, content_terms, is_grou
 from everyword.retrieval.dates_in_text import date_notes
 from everyword.retrieval.dedup import NearDuplicates
 from everyword.retrieval.query_analysis import Analysis, Kind, Shape
-from everyword.retrieval.superseded import asks_past, statement_terms
+from everyword.retrieval.superseded import statement_terms
 from everyword.storage.protocol import Reader
 from everyword.storage.rows import Known
 from everyword.text.dates import Granularity
@@ -325,7 +325,7 @@ def what_holds(
     """
     first = [hit for hit in hits[:_READ] if is_vouched(source_of(hit.event))]
     content = content_terms(question, first) - term_counts(*asked.names).keys()
-    if not content or asks_past(question, asked) or ASKS_DONE.search(question):
+    if not content or asked.past or ASKS_DONE.search(question):
         return []
     stated = reader.statements_of([hit.seq for hit in first])
     found: dict[int, Excerpt] = {}

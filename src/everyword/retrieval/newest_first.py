@@ -22,16 +22,7 @@ _STEP = 1e-6  # by which a hit that moves up is scored above the one that it pas
 
 _AMOUNT = lazy_pattern(r"\bhow (?:many|much|often|long|far|old|big|tall|frequently)\b", re.IGNORECASE)
 _LATELY = lazy_pattern(r"\brecent(?:ly)?\b", re.IGNORECASE)
-PAST = lazy_pattern(
-    r"\b(?:before|initial|initially|original|originally|previous|previously|earlier|used to|first|back then|"
-    r"at the time)\b",
-    re.IGNORECASE,
-)
 _IN_ALL = lazy_pattern(r"\b(?:total|altogether|combined|between)\b", re.IGNORECASE)
-# "More often than before" asks about the present, though it names the past.
-_COMPARED_TO_PAST = lazy_pattern(
-    r"\bthan\b.{0,40}\b(?:before|previously|earlier|used to|did|was|were)\b", re.IGNORECASE
-)
 _VALUE = lazy_pattern(rf"\b(?:\d[\d,.]*|{NUMBER_WORD}|once|twice|every|daily|weekly)\b", re.IGNORECASE)
 _CHANGED = lazy_pattern(
     r"\b(?:now|changed?|switched|moved|replaced|instead|no longer|any ?more|these days|nowadays|currently|postponed|"
@@ -67,12 +58,11 @@ def newest_first(hits: Sequence[Hit], question: str, asked: Analysis, rule: Newe
         return order
     terms = set(question_terms(question))
     said = [_Stated(hit, terms, wanted) for hit in hits[: rule.depth] if _role(hit) not in ASSISTANTS]
-    stating = [one for one in said if one.shared]
     moved: set[str] = set()
-    for place, older in enumerate(stating):
-        if older.hit.event.id in moved:
+    for place, older in enumerate(said):
+        if not older.touched or older.hit.event.id in moved:
             continue
-        newer = [one.hit for one in stating[place + 1 :] if one.hit.event.id not in moved and one.follows(older, rule)]
+        newer = [one.hit for one in said[place + 1 :] if one.hit.event.id not in moved and one.follows(older, rule)]
         if newer:
             order = _moved(order, newer, older.hit)
             moved.update(hit.event.id for hit in newer)
@@ -81,14 +71,11 @@ def newest_first(hits: Sequence[Hit], question: str, asked: Analysis, rule: Newe
 
 def _wanted(question: str, asked: Analysis) -> Wanted | None:
     """Decide what answers a question about the present; None for any other question."""
-    compared = _COMPARED_TO_PAST.search(question) is not None
-    if asked.windows or asked.addressed or asked.hypothetical:
-        return None
-    if not compared and (PAST.search(question) or _IN_ALL.search(question) or asked.first_last == "first"):
+    if asked.past or asked.addressed or asked.hypothetical or _IN_ALL.search(question):
         return None
     if _AMOUNT.search(question):
         return Wanted.AMOUNT
-    if compared or asked.says_now or asked.first_last == "last" or _LATELY.search(question):
+    if asked.says_now or asked.first_last == "last" or _LATELY.search(question):
         return Wanted.ANYTHING
     if asked.kind is Kind.TEMPORAL:
         return Wanted.CHANGE if asked.shape is Shape.DATE and ASKS_FUTURE_DATE.search(question) else None
@@ -96,16 +83,20 @@ def _wanted(question: str, asked: Analysis) -> Wanted | None:
 
 
 class _Stated:
-    """A hit, and the question words in the best sentence of its quote."""
+    """A hit, and the question words in its quote: in the best sentence that states something, and in the best of all.
+
+    A hit that asks about the matter, or has no amount, takes no other's place; what states it takes its place.
+    """
 
     def __init__(self, hit: Hit, terms: AbstractSet[int], wanted: Wanted) -> None:
         quote = hit.event.text[hit.span.start : hit.span.end]
-        stated = [quote[span.start : span.end] for span in sentences(quote)]
-        stated = [one for one in stated if not HYPOTHETICAL.search(one)]
+        said = [quote[span.start : span.end] for span in sentences(quote)]
+        stated = [one for one in said if not HYPOTHETICAL.search(one)]
         if wanted is Wanted.AMOUNT:
             stated = [one for one in stated if _VALUE.search(one)]
         best = max(stated, key=lambda one: len(terms & term_counts(one).keys()), default="")
         self.hit = hit
+        self.touched = max((terms & term_counts(one).keys() for one in said), key=len, default=set[int]())
         self.shared = terms & term_counts(best).keys()
         self._wanted = wanted
         self._corrects = _CORRECTED.search(best) is not None
@@ -121,8 +112,8 @@ class _Stated:
         if mine.session is not None and mine.session == its.session and not self._corrects:
             return False
         if self._wanted is Wanted.CHANGE or mine.speaker != its.speaker:
-            return self._says_changed and self.shared >= older.shared
-        return len(self.shared & older.shared) >= rule.share * len(older.shared)
+            return self._says_changed and self.shared >= older.touched
+        return bool(self.shared) and len(self.shared & older.touched) >= rule.share * len(older.touched)
 
 
 def _has_new(sentence: str, terms: AbstractSet[int]) -> bool:

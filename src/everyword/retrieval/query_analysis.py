@@ -63,9 +63,9 @@ class Analysis:
     shape: Shape
     names: tuple[str, ...] = ()  # proper names, in order, without possessive
     windows: tuple[Window, ...] = ()
-    anchored: bool = False  # "two days before the trip": relative to an event that must be looked up
     current: bool = False  # asks what holds now
-    says_now: bool = False  # ... and says so: "now", "currently", "still"
+    says_now: bool = False  # ... and says so: "now", "still", "more often than before"
+    past: bool = False  # asks how things were: what was replaced since may be the answer
     first_last: Literal["first", "last"] | None = None  # "the first time", "most recently"
     effects: bool = False  # asks for effects
     addressed: bool = False  # asks what the assistant itself said
@@ -102,9 +102,9 @@ def _analysed(text: str, now: datetime) -> Analysis:
         shape=_shape(signs, kind),
         names=names,
         windows=tuple(_window(mention) for mention in mentions if _is_window(mention)),
-        anchored=connective is not None,
         current=_current(signs, kind),
-        says_now=_seen(_NOW, signs.whole),
+        says_now=_says_now(signs.whole),
+        past=signs.dated or _asks_past(signs),
         first_last=signs.order,
         effects=_seen(_EFFECTS, signs.whole) and not _seen(_WHY, asked),
         addressed=signs.addressed,
@@ -468,8 +468,23 @@ _PAST = (
 )
 
 
+_PAST_STATE = (
+    r"\b(?:before|initial|initially|original|originally|previous|previously|earlier|used to|first|back then|"
+    r"at the time)\b"
+)
+_COMPARED_TO_PAST = r"\bthan\b.{0,40}\b(?:before|previously|earlier|used to|did|was|were)\b"
+
+
+def _says_now(whole: str) -> bool:
+    return _seen(_NOW, whole) or _seen(_COMPARED_TO_PAST, whole)
+
+
+def _asks_past(signs: _Signs) -> bool:
+    return not _says_now(signs.whole) and (signs.order == "first" or _seen(_PAST_STATE, signs.whole))
+
+
 def _current(signs: _Signs, kind: Kind) -> bool:
-    if _seen(_NOW, signs.whole):
+    if _says_now(signs.whole):
         return True
     if kind in {Kind.TEMPORAL, Kind.CAUSAL, Kind.ASSISTANT} or signs.dated or _seen(_ADVICE, signs.whole):
         return False

@@ -10,7 +10,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from everyword.knowledge.comparing import correction_of
-from everyword.retrieval.newest_first import PAST
 from everyword.retrieval.query_analysis import Analysis
 from everyword.storage.postings import Seqs
 from everyword.storage.protocol import Reader
@@ -23,11 +22,6 @@ from everyword.types.times import day_in_words
 STAGE = "holds now"
 DEPTH = 10  # first hits that are looked at
 _STEP = 1e-6  # by which what holds now is scored above what it replaced
-
-
-def asks_past(question: str, asked: Analysis) -> bool:
-    """Tell whether a question asks how things were: then what was replaced may be the answer."""
-    return bool(asked.windows) or asked.first_last == "first" or PAST.search(question) is not None
 
 
 def current_first(
@@ -62,7 +56,7 @@ def current_first(
             continue
         new, known = last
         order[place] = replace(order[place], replaced_by=new.event_id, replaced_at=old.valid_to)
-        if not asks_past(question, asked):
+        if not asked.past:
             order = _with_above(order, place, known, new, day_in_words(old.valid_to) if old.valid_to else "")
     return order
 
