@@ -76,7 +76,7 @@ class Boosts:
         if self._times:
             boosts[TIME] = config.time * max(time.closeness(outline.at) for time in self._times)
         is_over = outline.states is not None and not outline.states.current
-        if is_over and config.superseded and not asked.past:
+        if is_over and config.superseded and not self._asked.past:
             boosts[SUPERSEDED] = -config.superseded
         if config.length and length > config.long_event:
             boosts[LENGTH] = -config.length * math.log2(length / config.long_event)
