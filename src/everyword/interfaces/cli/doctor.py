@@ -124,26 +124,27 @@ def _package(name: str) -> Check:
 def _assistants(location: str) -> Iterator[Check]:
     """Check the hooks and the MCP server of each coding assistant on this machine."""
     from everyword.interfaces.hooks import install
+    from everyword.interfaces.hooks.agents import AGENTS
 
     set_up: dict[str, Sequence[str]] = {}  # the command of an MCP server, by the memory that it serves
-    for agent, place in install.places().items():
-        if not place.folder.is_dir():
+    for name, agent in AGENTS.items():
+        if not agent.folder.is_dir():
             continue
-        hooks, server = install.hooks_in(place.hooks), install.server_in(place.mcp)
-        plugin = agent == "claude-code" and install.has_plugin(place)
+        hooks, server = install.hooks_in(agent.hooks_path), install.server_in(agent.servers_path)
+        plugin = name == "claude-code" and install.has_plugin()
         found = [f"hooks ({', '.join(hooks)})"] if hooks else []
         found += ["MCP"] if server else []
         found += ["the plugin"] if plugin else []
         if plugin and (hooks or server):
             fix = "everyword init --undo"
-            yield _warning(place.title, f"has {' and '.join(found)}: twice", fix)
+            yield _warning(agent.title, f"has {' and '.join(found)}: twice", fix)
             continue
-        yield Check(place.title, " and ".join(found) or "not set up (everyword init sets it up)")
+        yield Check(agent.title, " and ".join(found) or "not set up (everyword init sets it up)")
         if server:
             set_up[server.memory or location] = server.command
             if shutil.which(server.command[0]) is None:
                 fix = "everyword init"
-                detail = f"{place.mcp}: {server.command[0]} is not there"
+                detail = f"{agent.servers_path}: {server.command[0]} is not there"
                 yield _problem("mcp server", detail, fix)
     yield from _hook_memory(set_up)
     for command in {tuple(command): None for command in set_up.values() if shutil.which(command[0])}:
