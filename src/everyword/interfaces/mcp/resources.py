@@ -10,6 +10,7 @@ from everyword.interfaces.mcp import OpenMemory, results
 from everyword.interfaces.mcp.fast_handshake import ANSWER, KEEP, SCHEME, SESSION
 from everyword.interfaces.mcp.sdk import ProtocolError
 from everyword.interfaces.operations import BY_NAME, Operation
+from everyword.interfaces.operations.pages import entries_after
 from everyword.text.rendering import event_line, indented, json_text, name, visible
 from everyword.types.events import Session
 
@@ -30,11 +31,10 @@ def page(opened: OpenMemory, cursor: str | None) -> Json:
     def sessions(limit: int | None) -> list[Json]:
         return [_resource(session) for session in opened.memory.sessions(limit=limit)]
 
-    start = results.after(cursor, sessions)
-    found = sessions(start + _PAGE_SESSIONS + 1)
-    end = start + _PAGE_SESSIONS
-    more = {"nextCursor": results.cursor_of(end, found[end - 1])} if len(found) > end else {}
-    return {"resources": [*(_fixed() if cursor is None else ()), *found[start:end]], **more}
+    entries = entries_after(cursor, _PAGE_SESSIONS, sessions)
+    following = entries.next(_PAGE_SESSIONS)
+    listed = [*(_fixed() if cursor is None else ()), *entries.found[:_PAGE_SESSIONS]]
+    return {"resources": listed, **({"nextCursor": following} if following else {})}
 
 
 def _fixed() -> list[Json]:
