@@ -35,9 +35,7 @@ _BACKUP = ".before-everyword"
 _SERVERS = "mcpServers"
 _SERVER_OPTIONS = ("--tools", "core", "--project")
 # Our table in TOML: its lines, and comments only where another of its lines follows.
-_TABLE = re.compile(
-    rf"^\[mcp_servers\.{NAME}\][^\n]*\n(?:(?:[ \t]*(?:#[^\n]*)?\n)*[^\s#\[][^\n]*\n?)*", re.MULTILINE
-)
+_TABLE = re.compile(rf"^\[mcp_servers\.{NAME}\][^\n]*\n(?:(?:[ \t]*(?:#[^\n]*)?\n)*[^\s#\[][^\n]*\n?)*", re.MULTILINE)
 Json = dict[str, Any]
 
 
