@@ -223,34 +223,6 @@ def test_what_was_left_by_a_session_that_died_is_saved_later(work: HookActions, 
     assert work.save_unsaved() == 0
 
 
-def test_a_codex_turn(work: HookActions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
-    turn = {
-        "type": "agent-turn-complete",
-        "thread-id": "019a2d7a-41c4-78b1-b7cc-a45d62a89cd5",
-        "turn-id": "1",
-        "cwd": "/home/ben/ledger",
-        "input-messages": ["Round half to even.", ""],
-        "last-assistant-message": "Done.",
-    }
-    what = {"transcript": "codex", "format": "codex", "turn": turn}
-    assert (work.save(what), work.save(what)) == (2, 0)
-    assert {event.wing for event in work.memory.events()} == {"ledger"}
-    # Where Codex keeps a file of the thread, that is read instead.
-    folder = tmp_path / "codex" / "sessions" / "2026" / "03" / "04"
-    folder.mkdir(parents=True)
-    said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "From the file."}]}
-    lines = [
-        {"timestamp": "2026-03-04T10:00:00Z", "type": "session_meta", "payload": {"id": turn["thread-id"]}},
-        {"timestamp": "2026-03-04T10:00:02Z", "type": "response_item", "payload": said},
-    ]
-    rollout = folder / f"rollout-2026-03-04T10-00-00-{turn['thread-id']}.jsonl"
-    rollout.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    assert work.save(what) == 1
-    assert "From the file." in [event.text for event in work.memory.events()]
-    assert work.save({**what, "turn": {**turn, "thread-id": "*"}}) == 2  # a name, not a pattern
-
-
 def agent_hook(home: str, agent: str, **payload: Any) -> int:
     said = io.BytesIO(json.dumps(payload).encode())
     return hooks.main(["run", "--agent", agent, "--home", home], said)
@@ -309,6 +281,16 @@ def test_cursor_saves_prompts_and_replies_and_starts_with_context(
     assert "mast" in json.loads(capsys.readouterr().out)["additional_context"]
     with Memory.open(f"{home}/memory.db", embedder="hashing") as memory:
         assert {(event.session, event.wing) for event in memory.events()} == {("c1", "boat")}
+
+
+def test_codex_saves_turns_of_a_session_without_a_file(home: str) -> None:
+    set_up(home)
+    turn = {"session_id": "t1", "turn_id": "1", "cwd": "/home/ben/ledger"}
+    for _ in range(2):
+        agent_hook(home, "codex", hook_event_name="Stop", last_assistant_message="Done.", **turn)
+    assert kept(home, at_least=1) == ["Done."]
+    with Memory.open(f"{home}/memory.db", embedder="hashing") as memory:
+        assert {(event.session, event.wing) for event in memory.events()} == {("t1", "ledger")}
 
 
 # When it is saved

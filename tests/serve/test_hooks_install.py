@@ -8,7 +8,6 @@ import re
 import shlex
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,9 @@ from everyword.errors import BadLocation, InvalidInput, InvalidSetting
 from everyword.interfaces import hooks
 from everyword.interfaces.cli import main as cli
 from everyword.interfaces.hooks import install
+from everyword.interfaces.hooks.agents import AGENTS, EVENTS
 from everyword.interfaces.hooks.commands import _parser  # pyright: ignore[reportPrivateUsage]
-from everyword.interfaces.hooks.state import AGENT_EVENTS, EVENTS, load
+from everyword.interfaces.hooks.state import load
 from everyword.interfaces.mcp.__main__ import _parser as mcp_parser  # pyright: ignore[reportPrivateUsage]
 
 THEIRS: dict[str, Any] = {
@@ -69,13 +69,13 @@ def test_hooks_join_what_is_there(path: Path, home: Path) -> None:
 def test_each_agent_gets_hooks_in_its_own_form(tmp_path: Path, home: Path, agent: str) -> None:
     is_flat = agent in ("cursor", "copilot")
     theirs = {"command": "say hi"} if is_flat else {"hooks": [{"type": "command", "command": "say hi"}]}
-    start = AGENT_EVENTS[agent]["SessionStart"]
+    start = AGENTS[agent].events["SessionStart"]
     path = tmp_path / "settings.json"
     before = json.dumps({"hooks": {start: [theirs]}, "x": 1})
     path.write_text(before)
     install.install(path, memory="m.db", home=home, agent=agent)
     settings = json.loads(path.read_text())
-    assert set(settings["hooks"]) == set(AGENT_EVENTS[agent].values())
+    assert set(settings["hooks"]) == set(AGENTS[agent].events.values())
     assert settings["hooks"][start][0] == theirs
     ours = settings["hooks"][start][1]
     entry = ours if is_flat else ours["hooks"][0]
@@ -84,7 +84,7 @@ def test_each_agent_gets_hooks_in_its_own_form(tmp_path: Path, home: Path, agent
     command = shlex.split(entry["bash" if agent == "copilot" else "command"])
     assert command[3:7] == ["everyword.interfaces.hooks", "run", "--agent", agent]
     assert settings.get("version") == (1 if is_flat else None)
-    assert set(install.status(home)["installed"][0]["hooks"]) == set(AGENT_EVENTS[agent].values())
+    assert set(install.status(home)["installed"][0]["hooks"]) == set(AGENTS[agent].events.values())
     install.uninstall(path, home=home)
     assert path.read_text() == before
     install.install(tmp_path / "new.json", memory="m.db", home=home, agent=agent)
@@ -163,10 +163,11 @@ def test_what_the_user_changed_between_two_installations_stays(path: Path, home:
 @pytest.mark.parametrize("name", ["settings.json", "config.toml"])
 def test_a_file_that_was_not_there_stays_once_the_user_wrote_into_it(tmp_path: Path, home: Path, name: str) -> None:
     path = tmp_path / "new" / name
-    install.install(path, memory="m.db", home=home)
+    put = install.add_server if path.suffix == ".toml" else install.install
+    put(path, memory="m.db", home=home)
     theirs = 'theme = "dark"\n' if path.suffix == ".toml" else json.dumps({"theme": "dark"})
     path.write_text(theirs)
-    install.install(path, memory="m.db", home=home)
+    put(path, memory="m.db", home=home)
     install.uninstall(path, home=home)
     assert path.read_text().strip() == theirs.strip().replace("{", "{\n  ").replace("}", "\n}")
 
@@ -174,11 +175,11 @@ def test_a_file_that_was_not_there_stays_once_the_user_wrote_into_it(tmp_path: P
 def test_a_comment_between_two_installations_stays(tmp_path: Path, home: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text('model = "x"\n')
-    install.install(path, memory="m.db", home=home)
+    install.add_server(path, memory="m.db", home=home)
     path.write_text(path.read_text() + "# mine\n")
-    install.install(path, memory="m.db", home=home)
+    install.add_server(path, memory="m.db", home=home)
     install.uninstall(path, home=home)
-    assert path.read_text() == 'model = "x"\n# mine\n'
+    assert path.read_text() == 'model = "x"\n\n# mine\n'
 
 
 @pytest.mark.parametrize("left", [None, b"\xff", b"{broken"])
@@ -236,11 +237,7 @@ def test_a_file_that_is_not_understood_is_not_touched(path: Path, home: Path, te
     assert not home.exists()
 
 
-def test_only_the_hooks_that_are_wanted(path: Path, home: Path) -> None:
-    install.install(path, memory="m.db", home=home, events=("Stop", "SessionEnd"))
-    assert commands(path, "SessionStart") == []
-    with pytest.raises(InvalidSetting, match="Known: SessionStart"):
-        install.install(path, memory="m.db", home=home, events=("Never",))
+def test_a_setting_of_the_wrong_type_is_refused(path: Path, home: Path) -> None:
     with pytest.raises(InvalidSetting):
         install.install(path, memory="m.db", home=home, save_every="often")
 
@@ -269,37 +266,12 @@ def test_status_tells_what_is_there(path: Path, home: Path) -> None:
     assert install.status(home)["installed"][0]["hooks"] == []
 
 
-def test_codex(tmp_path: Path, home: Path) -> None:
-    path = tmp_path / "config.toml"
-    path.write_text('model = "x"\n\n[tools]\nweb = true\n')
-    before = path.read_bytes()
-    install.install(path, memory="m.db", home=home)
-    install.install(path, memory="m.db", home=home)
-    parsed = tomllib.loads(path.read_text())
-    assert parsed["notify"] == [sys.executable, "-P", "-m", "everyword.interfaces.hooks", "codex", "--home", str(home)]
-    assert parsed["tools"] == {"web": True}
-    assert install.status(home)["installed"][0]["hooks"] == ["notify"]
-    path.write_text(path.read_text() + "more = 1\n")
-    install.uninstall(path, home=home)
-    assert path.read_bytes() == before + b"more = 1\n"
-
-
-@pytest.mark.parametrize("text", ['notify = ["say"]\n', "notify = [\n  'say',\n]\n", "[broken\n"])
-def test_codex_settings_that_can_not_be_changed_are_left_alone(tmp_path: Path, home: Path, text: str) -> None:
-    path = tmp_path / "config.toml"
-    path.write_text(text)
-    with pytest.raises(InvalidInput):
-        install.install(path, memory="m.db", home=home)
-    assert path.read_text() == text
-
-
 def test_the_commands(path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["--settings", str(path), "--home", str(home)]
     assert hooks.main(["install", *asked, "--memory", "m.db", "--dry-run"]) == 0
     assert "+++" in capsys.readouterr().out
-    assert hooks.main(["install", *asked, "--memory", "m.db", "--yes", "--without", "Stop", "--every", "7"]) == 0
+    assert hooks.main(["install", *asked, "--memory", "m.db", "--yes", "--every", "7"]) == 0
     assert "A backup is in" in capsys.readouterr().out
-    assert commands(path, "Stop") == ["say done"]
     assert hooks.main(["off", "SessionStart", "--home", str(home)]) == 0
     capsys.readouterr()
     assert hooks.main(["status", "--home", str(home)]) == 0

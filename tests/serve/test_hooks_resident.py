@@ -20,8 +20,7 @@ import pytest
 
 from everyword import Memory, __version__
 from everyword.interfaces import hooks
-from everyword.interfaces.hooks import client, install, state
-from everyword.interfaces.hooks.commands import measure
+from everyword.interfaces.hooks import client, state
 from everyword.interfaces.hooks.state import HookSettings, load, save
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="needs UNIX sockets")
@@ -300,14 +299,3 @@ def shared_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     yield home
     client.ask(home, {"do": "stop"}, 2.0)
     process.wait(20)
-
-
-def test_measuring(home: str) -> None:
-    before = sorted(Path(home).iterdir())
-    timings = {timing.hook: timing for timing in measure(home, runs=1)}
-    # The user's own state knows nothing of it.
-    assert [path for path in sorted(Path(home).iterdir()) if not path.name.startswith("m.db")] == before
-    assert install.status(home)["transcripts"] == 0
-    assert set(timings) == {"SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd"}
-    assert all(0 < timing.p50_ms <= timing.p95_ms <= timing.most_ms for timing in timings.values())
-    assert kept(home) == []

@@ -7,27 +7,22 @@ import os
 import subprocess
 import sys
 import time
-import warnings
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import anyio
-import httpx2
 import jsonschema
 import pytest
 from mcp import Client, StdioServerParameters
-from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import ResourceTemplateReference
 from mcp_types import version as versions
 from tests.fences import inside
-from tests.serve.service import free_port, wait_for_port
 
 from everyword import Memory
-from everyword.errors import InvalidSetting
 from everyword.interfaces.mcp import OpenMemory
-from everyword.interfaces.mcp.__main__ import run, wing_of_folder
+from everyword.interfaces.mcp.__main__ import wing_of_folder
 from everyword.interfaces.mcp.fast_handshake import (
     VERSIONS,
     early_reply,
@@ -419,11 +414,6 @@ def test_unknown_names_are_refused(opened: OpenMemory) -> None:
     asked(build(opened), ask)
 
 
-def test_a_memory_is_not_served_to_the_network_without_a_token(tmp_path: Path) -> None:
-    with pytest.raises(InvalidSetting, match="token"):
-        run(str(tmp_path / "memory.db"), transport="http", host="0.0.0.0")
-
-
 def test_without_the_protocol_s_package_the_fix_is_told_and_nobody_is_greeted(tmp_path: Path) -> None:
     code = "import sys; sys.modules['mcp'] = None; from everyword.interfaces.mcp.__main__ import main; sys.exit(main())"
     done = subprocess.run(
@@ -471,23 +461,6 @@ def test_resources_come_in_pages_and_session_names_are_completed(opened: OpenMem
         assert sorted(found.values) == [f"s01{number}" for number in range(10)]
 
     asked(build(opened), ask)
-
-
-def test_failures_are_logged_to_a_client_that_wants_it(opened: OpenMemory) -> None:
-    heard: list[Any] = []
-
-    async def hear(message: Any) -> None:
-        heard.append(message)
-
-    async def ask(client: Client) -> None:
-        await client.call_tool("show", {"id": "ev_" + "0" * 32})
-        await client.set_logging_level("info")
-        await client.call_tool("show", {"id": "ev_" + "0" * 32})
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the package marks logging as deprecated
-        asked(build(opened), ask, mode="legacy", logging_callback=hear)
-    assert [(one.level, one.logger, one.data[:14]) for one in heard] == [("info", "everyword", "show: NotFound")]
 
 
 def test_identity_and_wake_up_can_be_read_as_resources(opened: OpenMemory) -> None:
@@ -659,31 +632,3 @@ def test_two_clients_over_stdio_on_one_file(tmp_path: Path) -> None:
                 assert json.loads(in_fence(await first.call_tool("stats", {})))["events"] == 10
 
     anyio.run(together)
-
-
-def test_two_clients_over_http_who_know_the_token(tmp_path: Path) -> None:
-    port = free_port()
-    process = subprocess.Popen(
-        [sys.executable, *COMMAND, "--memory", str(tmp_path / "m.db"), "--transport", "http", "--port", str(port)],
-        env={**os.environ, "EVERYWORD_MCP_TOKEN": "sesame"},
-    )
-    try:
-        wait_for_port(port)
-
-        async def together() -> None:
-            url = f"http://127.0.0.1:{port}/mcp"
-            assert httpx2.post(url, json=HANDSHAKE).status_code == 401
-            assert httpx2.post(url, json=HANDSHAKE, headers={"Authorization": "Bearer x"}).status_code == 401
-            async with (
-                httpx2.AsyncClient(headers={"Authorization": "Bearer sesame"}) as knows,
-                Client(streamable_http_client(url, http_client=knows)) as first,
-                Client(streamable_http_client(url, http_client=knows), mode="legacy") as second,
-            ):
-                with anyio.fail_after(20):
-                    await first.call_tool("remember", {"text": "The boat is called Aurora."})
-                    assert "Aurora" in said(await second.call_tool("recall", {"query": "the boat"}))
-
-        anyio.run(together)
-    finally:
-        process.terminate()
-        process.wait(20)

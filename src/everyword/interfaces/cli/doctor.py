@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-import re
 import shutil
 import time
 import warnings
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from everyword import __version__
-from everyword.errors import EverywordError, ModelDamaged, ModelMissing, StoreBusy
+from everyword.errors import EverywordError, ModelDamaged, ModelMissing, StoreBusy, usual_fix
 from everyword.interfaces.cli.page import Column, Page, Style, Styled
 from everyword.interfaces.cli.parser import Request
 from everyword.interfaces.cli.results import count_of, size
@@ -88,21 +87,9 @@ def _guarded(name: str, check: Callable[[], Iterator[Check]]) -> Iterator[Check]
     try:
         yield from check()
     except EverywordError as error:
-        detail, fix = _detail_and_fix(error)
-        yield _problem(name, detail, fix)
+        yield _problem(name, error.detail, error.fix or usual_fix(type(error)))
     except Exception as error:
         yield _problem(name, f"{type(error).__name__}: {error}", "Please report this line.")
-
-
-def _detail_and_fix(error: EverywordError) -> tuple[str, str]:
-    """Split a message that holds its fix in the second sentence."""
-    if error.fix:
-        return error.detail, error.fix
-    split = re.search(r"[.;] ", error.detail)
-    if split is None:
-        return error.detail, ""
-    fix = error.detail[split.end() :]
-    return error.detail[: split.start()], f"{fix[:1].upper()}{fix[1:]}"
 
 
 # The installation
@@ -124,27 +111,26 @@ def _package(name: str) -> Check:
 def _assistants(location: str) -> Iterator[Check]:
     """Check the hooks and the MCP server of each coding assistant on this machine."""
     from everyword.interfaces.hooks import install
+    from everyword.interfaces.hooks.agents import AGENTS
 
     set_up: dict[str, Sequence[str]] = {}  # the command of an MCP server, by the memory that it serves
-    for agent, place in install.places().items():
-        if not place.folder.is_dir():
+    for name, agent in AGENTS.items():
+        if not agent.folder.is_dir():
             continue
-        hooks, server = install.hooks_in(place.hooks), install.server_in(place.mcp)
-        plugin = agent == "claude-code" and install.has_plugin(place)
+        hooks, server = install.hooks_in(agent.hooks_path), install.server_in(agent.servers_path)
+        plugin = name == "claude-code" and install.has_plugin()
         found = [f"hooks ({', '.join(hooks)})"] if hooks else []
         found += ["MCP"] if server else []
         found += ["the plugin"] if plugin else []
         if plugin and (hooks or server):
-            fix = "everyword init --undo"
-            yield _warning(place.title, f"has {' and '.join(found)}: twice", fix)
+            yield _warning(agent.title, f"has {' and '.join(found)}: twice", "everyword init --undo")
             continue
-        yield Check(place.title, " and ".join(found) or "not set up (everyword init sets it up)")
+        yield Check(agent.title, " and ".join(found) or "not set up (everyword init sets it up)")
         if server:
             set_up[server.memory or location] = server.command
             if shutil.which(server.command[0]) is None:
-                fix = "everyword init"
-                detail = f"{place.mcp}: {server.command[0]} is not there"
-                yield _problem("mcp server", detail, fix)
+                detail = f"{agent.servers_path}: {server.command[0]} is not there"
+                yield _problem("mcp server", detail, "everyword init")
     yield from _hook_memory(set_up)
     for command in {tuple(command): None for command in set_up.values() if shutil.which(command[0])}:
         yield _server_start(command)
@@ -159,11 +145,9 @@ def _hook_memory(served: Mapping[str, Sequence[str]]) -> Iterator[Check]:
         return
     other = [memory for memory in served if memory != found["memory"]]
     if other:
-        detail = f"hooks save to {found['memory']}, MCP serves {', '.join(other)}"
-        yield _warning("hooks", detail, "everyword init")
+        yield _warning("hooks", f"save to {found['memory']}, but MCP serves {', '.join(other)}", "everyword init")
     elif found["errors"]:
-        detail = f"last error: {found['errors'][-1]}"
-        yield _warning("hooks", detail, f"See {found['log']}")
+        yield _warning("hooks", f"last error: {found['errors'][-1]}", f"See {found['log']}")
     else:
         yield Check("hooks", f"save to {found['memory']}; no errors")
 
@@ -192,11 +176,9 @@ def _server_start(command: Sequence[str]) -> Check:
             server.kill()
         version = json.loads(reply)["result"]["serverInfo"]["version"]
     except (OSError, ValueError, LookupError):
-        shown = " ".join(command)
         fix = "Run it by hand to see why; the extra is: pip install 'everyword[mcp]'"
-        return _problem("mcp server", f"{shown} does not answer", fix)
-    took = f"{time.perf_counter() - started:.1f} s"
-    return Check("mcp server", f"{version}, answers after {took}")
+        return _problem("mcp server", f"{' '.join(command)} does not answer", fix)
+    return Check("mcp server", f"{version}, answers after {time.perf_counter() - started:.1f} s")
 
 
 def _model(spec: str | None) -> Iterator[Check]:
@@ -351,23 +333,9 @@ def _lock(path: Path) -> Check:
         with turn.taken():
             return Check("lock file", "free")
     except StoreBusy:
-        holders = _holders(lock)
-        who = f"process {', '.join(map(str, holders))}" if holders else "another process"
-        return _warning("lock file", f"{who} is writing", "Wait, or check what that process does.")
+        return _warning("lock file", "another process is writing", "Wait, or check what that process does.")
     finally:
         turn.close()
-
-
-def _holders(lock: Path) -> list[int]:
-    """Return the processes that hold a lock; only Linux tells."""
-    try:
-        lines = Path("/proc/locks").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return []
-    inode = str(lock.stat().st_ino)
-    fields = [line.split() for line in lines if "->" not in line]
-    holders = {int(field[4]) for field in fields if len(field) > 5 and field[5].rpartition(":")[2] == inode}
-    return sorted(pid for pid in holders if pid not in (0, os.getpid()))
 
 
 def _contents(memory: Memory, location: str, *, llm: bool) -> Iterator[Check]:

@@ -19,17 +19,10 @@ from everyword.private_files import make_private_folder
 from everyword.settings import expanded
 
 if TYPE_CHECKING:
-    from everyword.interfaces.hooks.install import Place
+    from everyword.interfaces.hooks.agents import Agent
 
 STEPS = ("import", "vectors", "hooks", "mcp")
 _MEGABYTE = 1_000_000
-# By agent: the folder of its session files, inside its own, and how their names end.
-_SESSION_FILES = {
-    "claude-code": ("projects", ".jsonl"),
-    "codex": ("sessions", ".jsonl"),
-    "gemini": ("tmp", ".json"),
-    "copilot": ("session-state", ".jsonl"),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,16 +76,16 @@ def _set_up(plan: _Plan) -> None:
 
 def _import(memory: Any, plan: _Plan) -> None:
     """Import the sessions of the agents on this machine."""
-    from everyword.interfaces.hooks.install import places
-    from everyword.interfaces.hooks.state import TRANSCRIPTS
+    from everyword.interfaces.hooks.agents import AGENTS
 
-    for agent, (folder, suffix) in _SESSION_FILES.items():
-        title, path = places()[agent].title, places()[agent].folder / folder
-        sizes = [one.stat().st_size for one in path.rglob(f"*{suffix}") if one.is_file()] if path.is_dir() else []
+    for agent in AGENTS.values():
+        path, _, pattern = agent.sessions.partition("/")
+        path = agent.folder / path
+        sizes = [one.stat().st_size for one in path.glob(pattern) if one.is_file()] if pattern else []
         size = f"{len(sizes):,} files, {sum(sizes) / _MEGABYTE:.1f} MB"
-        if sizes and plan.wants("import", f"Import the sessions of {title} in {path} ({size})?"):
-            done = memory.import_events(path, format=TRANSCRIPTS[agent])
-            _show(f"{title}: read {done.read:,}, stored {done.added:,}, already there {done.known:,}")
+        if sizes and plan.wants("import", f"Import the sessions of {agent.title} in {path} ({size})?"):
+            done = memory.import_events(path, format=agent.format)
+            _show(f"{agent.title}: read {done.read:,}, stored {done.added:,}, already there {done.known:,}")
 
 
 def _vectors(memory: Any, plan: _Plan) -> None:
@@ -108,38 +101,39 @@ def _vectors(memory: Any, plan: _Plan) -> None:
         _show(f"{waiting:,} events have no vectors yet. Compute them with: everyword settle")
 
 
-def _hooks(plan: _Plan, found: Mapping[str, Place]) -> None:
+def _hooks(plan: _Plan, found: Mapping[str, Agent]) -> None:
     from everyword.interfaces.hooks.install import install
 
     wings = {} if plan.wing == plan.folder else {plan.folder: plan.wing}
     asked: dict[str, Any] = {"memory": plan.memory, "home": plan.hooks_home}
     if plan.embedder:
         asked["embedder"] = plan.embedder
-    for agent, place in found.items():
-        change = partial(install, place.hooks, agent=agent, wings=wings, **asked)
-        _change(plan, "hooks", f"Let {place.title} save and recall automatically", change)
+    for name, agent in found.items():
+        change = partial(install, agent.hooks_path, agent=name, wings=wings, **asked)
+        _change(plan, "hooks", f"Let {agent.title} save and recall automatically", change)
     if "codex" in found and "hooks" not in plan.skipped:
         _show("Codex runs new hooks only after you have trusted them: type /hooks in a session of Codex.")
 
 
-def _mcp(plan: _Plan, found: Mapping[str, Place]) -> None:
+def _mcp(plan: _Plan, found: Mapping[str, Agent]) -> None:
     from everyword.interfaces.hooks.install import add_server
 
     if find_spec("mcp") is None:
         _show("MCP: skipped, not installed. To add it: pip install 'everyword[mcp]', then run this again.")
         return
-    for place in found.values():
-        add = partial(add_server, place.mcp, memory=plan.memory, home=plan.hooks_home)
-        _change(plan, "mcp", f"Add the MCP server to {place.title}", add)
+    for agent in found.values():
+        add = partial(add_server, agent.servers_path, memory=plan.memory, home=plan.hooks_home)
+        _change(plan, "mcp", f"Add the MCP server to {agent.title}", add)
 
 
-def _found() -> dict[str, Place]:
+def _found() -> dict[str, Agent]:
     """Return the assistants on this machine, without one that has the plugin."""
-    from everyword.interfaces.hooks.install import has_plugin, places
+    from everyword.interfaces.hooks.agents import AGENTS
+    from everyword.interfaces.hooks.install import has_plugin
 
-    there = {agent: place for agent, place in places().items() if place.folder.is_dir()}
-    _show(f"Assistants: {', '.join(place.title for place in there.values()) or 'none found'}")
-    if "claude-code" in there and has_plugin(there["claude-code"]):
+    there = {name: agent for name, agent in AGENTS.items() if agent.folder.is_dir()}
+    _show(f"Assistants: {', '.join(agent.title for agent in there.values()) or 'none found'}")
+    if "claude-code" in there and has_plugin():
         _show("Claude Code has the plugin, which brings hooks and MCP along.")
         del there["claude-code"]
     return there

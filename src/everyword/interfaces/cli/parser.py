@@ -201,14 +201,24 @@ class Parser(argparse.ArgumentParser):
             file.write(message)
 
 
+def add_options(
+    parser: argparse.ArgumentParser | argparse._ArgumentGroup,  # pyright: ignore[reportPrivateUsage]
+    *names: str,
+    default: str | None = None,
+) -> None:
+    """Add some of the options of every verb, and --json."""
+    for option in names:
+        metavar, text = _GLOBAL_OPTIONS[option]
+        read = _name if option in ("--space", "--wing") else str
+        parser.add_argument(option, metavar=metavar, type=read, default=default, help=text)
+    parser.add_argument(
+        _JSON, action="store_true", default=default or False, help="print one JSON document instead of text"
+    )
+
+
 def _add_global_options(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:  # pyright: ignore[reportPrivateUsage]
     # No defaults: the verb's parser must not reset an option that comes before the verb.
-    for option, (metavar, text) in _GLOBAL_OPTIONS.items():
-        read = _name if option in ("--space", "--wing") else str
-        parser.add_argument(option, metavar=metavar, type=read, default=argparse.SUPPRESS, help=text)
-    parser.add_argument(
-        _JSON, action="store_true", default=argparse.SUPPRESS, help="print one JSON document instead of text"
-    )
+    add_options(parser, *_GLOBAL_OPTIONS, default=argparse.SUPPRESS)
 
 
 def _add_parameter(parser: argparse.ArgumentParser, parameter: Parameter) -> None:

@@ -15,7 +15,7 @@ from everyword.engine.retry import when_there
 from everyword.errors import InvalidInput, StoreUnreachable
 from everyword.interfaces.cli.defaults import default_path
 from everyword.interfaces.cli.page import Column, Piece, Styled
-from everyword.interfaces.cli.parser import Parser, UsageError
+from everyword.interfaces.cli.parser import Parser, UsageError, add_options
 from everyword.interfaces.cli.terminal import Terminal, progress
 from everyword.memory import Memory
 from everyword.settings import Settings
@@ -53,7 +53,7 @@ def _migrate(arguments: Sequence[str], terminal: Terminal) -> int:
     )
     parser.add_argument("source", metavar="FROM", help="a path, or postgresql://...")
     parser.add_argument("target", metavar="TO", help="a path, or postgresql://...; empty, or an interrupted copy")
-    parser.add_argument("--json", action="store_true", help="one JSON document instead of text")
+    add_options(parser)
     parsed = parser.parse_args(arguments)
     with (
         closing(open_store(parsed.source, Settings(), create=False)) as old,
@@ -124,6 +124,8 @@ def _open_or_wait(
 
 # Keys and webhooks of the service
 
+Answer = tuple[dict[str, Any], Callable[[Terminal], None]]  # a JSON document, and what shows the same as text
+
 
 def _administer(parser: argparse.ArgumentParser, arguments: Sequence[str], terminal: Terminal) -> int:
     """Run a verb of `everyword keys` or `everyword webhooks`."""
@@ -132,13 +134,22 @@ def _administer(parser: argparse.ArgumentParser, arguments: Sequence[str], termi
         raise UsageError(f"Missing verb after {parser.prog.split()[-1]}.", fix=f"See {parser.prog} --help.")
     terminal.json_wanted = parsed.json
     with Memory.open(parsed.memory or default_path(make_folder=True), embedder="none") as memory:
-        parsed.run(memory, parsed, terminal)
+        document, show = parsed.run(memory, parsed)
+    if terminal.json_wanted:
+        terminal.document(document)
+    else:
+        show(terminal)
     return 0
 
 
 def _keys_parser() -> argparse.ArgumentParser:
-    parser, verbs = _with_verbs("keys", "API keys of the service. Once one exists, every request needs a key.")
-    create = verbs.add_parser("create", help="create a key and show it once", allow_abbrev=False)
+    parser = Parser(
+        prog="everyword keys",
+        description="API keys of the service. Once one exists, every request needs a key.",
+        allow_abbrev=False,
+    )
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
+    create = _add_verb(verbs, "create", "create a key and show it once", _create_key)
     create.add_argument("name", metavar="NAME", help="a label for the key")
     create.add_argument(
         "--may", choices=[one.value for one in Permission], default=Permission.READ.value, help="default: read"
@@ -150,81 +161,64 @@ def _keys_parser() -> argparse.ArgumentParser:
         help='a space that the key opens; "acme/*" means all below acme/; may be repeated (default: all)',
     )
     create.add_argument("--expires", metavar="TIME", help="expiry: a time, or a duration such as 12h, 30d, 8w, 1y")
-    listed = verbs.add_parser("list", help="list keys, including expired ones", allow_abbrev=False)
-    revoke = verbs.add_parser("revoke", help="revoke a key", allow_abbrev=False)
+    _add_verb(verbs, "list", "list keys, including expired ones", _list_keys)
+    revoke = _add_verb(verbs, "revoke", "revoke a key", _revoke_key)
     revoke.add_argument("id", metavar="ID", help="as `list` shows it")
-    for verb, run in ((create, _create_key), (listed, _list_keys), (revoke, _revoke_key)):
-        _add_options(verb, run)
     return parser
 
 
 def _webhooks_parser() -> argparse.ArgumentParser:
-    parser, verbs = _with_verbs("webhooks", "Addresses that the service sends the changes of a space to.")
-    add = verbs.add_parser("add", help="add a webhook", allow_abbrev=False)
+    parser = Parser(
+        prog="everyword webhooks",
+        description="Addresses that the service sends the changes of a space to.",
+        allow_abbrev=False,
+    )
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
+    add = _add_verb(verbs, "add", "add a webhook", _add_webhook)
     add.add_argument("url", metavar="URL", help="accepts a POST with JSON")
     add.add_argument("--space", metavar="NAME", help="the space (default: `default`)")
     kinds = "only this kind: event, statement ...; may be repeated (default: all)"
     add.add_argument("--kind", action="append", metavar="KIND", help=kinds)
-    listed = verbs.add_parser("list", help="list webhooks and their state", allow_abbrev=False)
-    remove = verbs.add_parser("remove", help="remove a webhook", allow_abbrev=False)
+    _add_verb(verbs, "list", "list webhooks and their state", _list_webhooks)
+    remove = _add_verb(verbs, "remove", "remove a webhook", _remove_webhook)
     remove.add_argument("id", metavar="ID", help="as `list` shows it")
-    for verb, run in ((add, _add_webhook), (listed, _list_webhooks), (remove, _remove_webhook)):
-        _add_options(verb, run)
     return parser
 
 
-def _with_verbs(name: str, description: str) -> tuple[argparse.ArgumentParser, Any]:
-    parser = Parser(prog=f"everyword {name}", description=description, allow_abbrev=False)
-    return parser, parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
+def _add_verb(
+    verbs: Any, name: str, summary: str, run: Callable[[Memory, argparse.Namespace], Answer]
+) -> argparse.ArgumentParser:
+    verb = verbs.add_parser(name, help=summary, allow_abbrev=False)
+    add_options(verb, "--memory")
+    verb.set_defaults(run=run)
+    return verb
 
 
-def _add_options(parser: argparse.ArgumentParser, run: object) -> None:
-    parser.add_argument(
-        "--memory",
-        metavar="PATH",
-        help="the memory (default: EVERYWORD_MEMORY, or memory.db in the user's data folder)",
-    )
-    parser.add_argument("--json", action="store_true", help="one JSON document instead of text")
-    parser.set_defaults(run=run)
-
-
-# Keys
-
-
-def _create_key(memory: Memory, parsed: argparse.Namespace, terminal: Terminal) -> None:
+def _create_key(memory: Memory, parsed: argparse.Namespace) -> Answer:
     created = memory.admin.create_key(
         parsed.name,
         permission=parsed.may,
         spaces=parsed.space or [EVERY_SPACE],
         expires=None if parsed.expires is None else _expiry(parsed.expires),
     )
-    if terminal.json_wanted:
-        terminal.document({"secret": created.secret, "key": to_json(created.key)})
-        return
-    terminal.page.line(Styled(created.secret, "strong"))
-    terminal.note("The key is shown only once. Send it as: Authorization: Bearer KEY")
+
+    def show(terminal: Terminal) -> None:
+        terminal.page.line(Styled(created.secret, "strong"))
+        terminal.note("The key is shown only once. Send it as: Authorization: Bearer KEY")
+
+    return {"secret": created.secret, "key": to_json(created.key)}, show
 
 
-def _list_keys(memory: Memory, _: argparse.Namespace, terminal: Terminal) -> None:
+def _list_keys(memory: Memory, _: argparse.Namespace) -> Answer:
     keys = memory.admin.api_keys()
-    if terminal.json_wanted:
-        terminal.document({"keys": to_json(keys)})
-        return
-    if not keys:
-        terminal.page.line("no keys; only this machine can use the service")
-        return
     columns = (Column("id", style="name"), Column("name"), Column("permission"), Column("spaces"), Column("state"))
-    terminal.page.table(
-        columns, [(key.id, key.name, key.permission.value, ", ".join(key.spaces), _key_state(key)) for key in keys]
-    )
+    rows = [(key.id, key.name, key.permission.value, ", ".join(key.spaces), _key_state(key)) for key in keys]
+    return {"keys": to_json(keys)}, _table(columns, rows, "no keys; only this machine can use the service")
 
 
-def _revoke_key(memory: Memory, parsed: argparse.Namespace, terminal: Terminal) -> None:
+def _revoke_key(memory: Memory, parsed: argparse.Namespace) -> Answer:
     key = memory.admin.revoke_key(parsed.id)
-    if terminal.json_wanted:
-        terminal.document({"key": to_json(key)})
-        return
-    terminal.page.line(f"revoked {key.id} ({key.name})")
+    return {"key": to_json(key)}, lambda terminal: terminal.page.line(f"revoked {key.id} ({key.name})")
 
 
 def _key_state(key: ApiKey) -> Piece:
@@ -244,37 +238,23 @@ def _expiry(text: str) -> str | datetime:
     return text
 
 
-# Webhooks
-
-
-def _add_webhook(memory: Memory, parsed: argparse.Namespace, terminal: Terminal) -> None:
+def _add_webhook(memory: Memory, parsed: argparse.Namespace) -> Answer:
     handle = memory if parsed.space is None else memory.space(parsed.space)
     created = handle.admin.add_webhook(parsed.url, kinds=parsed.kind or ())
-    if terminal.json_wanted:
-        terminal.document({"secret": created.secret, "webhook": to_json(created.webhook)})
-        return
-    terminal.page.line(created.webhook.id, "  ", Styled(created.secret, "strong"))
-    terminal.note("The secret is shown only once. It signs the deliveries (Standard Webhooks).")
+
+    def show(terminal: Terminal) -> None:
+        terminal.page.line(created.webhook.id, "  ", Styled(created.secret, "strong"))
+        terminal.note("The secret is shown only once. It signs the deliveries (Standard Webhooks).")
+
+    return {"secret": created.secret, "webhook": to_json(created.webhook)}, show
 
 
-def _list_webhooks(memory: Memory, _: argparse.Namespace, terminal: Terminal) -> None:
+def _list_webhooks(memory: Memory, _: argparse.Namespace) -> Answer:
     webhooks = memory.admin.webhooks()
-    if terminal.json_wanted:
-        terminal.document({"webhooks": to_json(webhooks)})
-        return
-    if not webhooks:
-        terminal.page.line("no webhooks")
-        return
-    columns = (
-        Column("id", style="name"),
-        Column("space"),
-        Column("address"),
-        Column("delivered", right=True),
-        Column("state"),
-    )
-    terminal.page.table(
-        columns, [(one.id, one.space, one.url, f"{one.delivered:,}", _webhook_state(one)) for one in webhooks]
-    )
+    names = (Column("id", style="name"), Column("space"), Column("address"))
+    columns = (*names, Column("delivered", right=True), Column("state"))
+    rows = [(one.id, one.space, one.url, f"{one.delivered:,}", _webhook_state(one)) for one in webhooks]
+    return {"webhooks": to_json(webhooks)}, _table(columns, rows, "no webhooks")
 
 
 def _webhook_state(webhook: Webhook) -> Piece:
@@ -284,12 +264,13 @@ def _webhook_state(webhook: Webhook) -> Piece:
     return Styled(f"failed {webhook.attempts} times{again}: {webhook.error}", "warning")
 
 
-def _remove_webhook(memory: Memory, parsed: argparse.Namespace, terminal: Terminal) -> None:
+def _remove_webhook(memory: Memory, parsed: argparse.Namespace) -> Answer:
     memory.admin.remove_webhook(parsed.id)
-    if terminal.json_wanted:
-        terminal.document({"removed": parsed.id})
-        return
-    terminal.page.line(f"removed {parsed.id}")
+    return {"removed": parsed.id}, lambda terminal: terminal.page.line(f"removed {parsed.id}")
+
+
+def _table(columns: Sequence[Column], rows: Sequence[Sequence[Piece]], empty: str) -> Callable[[Terminal], None]:
+    return lambda terminal: terminal.page.table(columns, rows) if rows else terminal.page.line(empty)
 
 
 def _when(moment: datetime) -> str:

@@ -18,6 +18,7 @@ from everyword.errors import BadLocation, InvalidInput, NotFound
 from everyword.ingest.importers.notes import CLOSING, MARKDOWN, OPENING, generated_section
 from everyword.ingest.importers.sources import open_source
 from everyword.interfaces.cli.defaults import default_path
+from everyword.interfaces.cli.parser import add_options
 from everyword.interfaces.cli.terminal import Terminal, progress
 from everyword.memory import Memory
 from everyword.settings import beside
@@ -51,20 +52,14 @@ def main(arguments: Sequence[str], terminal: Terminal) -> int:
         allow_abbrev=False,
     )
     parser.add_argument("folder", metavar="FOLDER", help="a folder of .md files")
-    parser.add_argument(
-        "--memory",
-        metavar="PATH",
-        help="the memory (default: EVERYWORD_MEMORY, or memory.db in the user's data folder)",
-    )
-    parser.add_argument("--space", metavar="NAME", help="the tenant")
-    parser.add_argument("--embedder", metavar="NAME", help="the model (default: EVERYWORD_EMBEDDER, or the memory's)")
-    parser.add_argument("--tz", metavar="ZONE", default=LOCAL, help="of dates in notes (default: this machine's)")
-    parser.add_argument("--json", action="store_true", help="one JSON document instead of text")
+    add_options(parser, "--memory", "--space", "--embedder", "--tz")
     parsed = parser.parse_args(arguments)
     location = parsed.memory or os.environ.get("EVERYWORD_MEMORY") or default_path(make_folder=True)
     embedder = parsed.embedder or os.environ.get("EVERYWORD_EMBEDDER") or None
     with Memory.open(location, embedder=embedder) as memory, progress(terminal, parsed.folder) as report:
-        done = sync(memory if parsed.space is None else memory.space(parsed.space), Path(parsed.folder), tz=parsed.tz)
+        done = sync(
+            memory if parsed.space is None else memory.space(parsed.space), Path(parsed.folder), tz=parsed.tz or LOCAL
+        )
         memory.admin.settle(progress=report)
     if terminal.json_wanted:
         terminal.document({**asdict(done), "written": len(done.written)})

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import BinaryIO
 
-_FOR_AGENTS = ("run", "codex", "save", "resident")
+_FOR_AGENTS = ("run", "save", "resident")
 
 
 def main(argv: Sequence[str] | None = None, stdin: BinaryIO | None = None) -> int:

@@ -9,13 +9,12 @@ import threading
 import time
 from collections.abc import Mapping
 from datetime import date
-from glob import escape, iglob
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from everyword.errors import InvalidEvent, KeyConflict
 from everyword.ingest.importers import named
-from everyword.ingest.importers.records import Read, as_list, as_text, last_folder
+from everyword.ingest.importers.records import Read, last_folder
 from everyword.ingest.importers.sources import open_source
 from everyword.interfaces.hooks import state
 from everyword.interfaces.hooks.state import HookSettings
@@ -140,13 +139,8 @@ class HookActions:
     def save(self, what: Mapping[str, Any]) -> int:
         """Save what is new in a transcript; return how many events were new to the memory."""
         transcript, format = str(what.get("transcript", "")), str(what.get("format", ""))
-        turn: Any = what.get("turn")
-        if isinstance(turn, dict):
-            agent = str(what.get("agent") or "codex")
-            found = _rollout(as_text(cast("dict[str, Any]", turn).get("thread-id"))) if agent == "codex" else None
-            if found is None:
-                return self._add(_turn_events(cast("dict[str, Any]", turn), agent))
-            transcript = found
+        if "turn" in what:
+            return self._add(_turn_events(what["turn"]))
         if not os.path.isfile(transcript):
             return 0
         if what.get("awaits"):
@@ -229,31 +223,18 @@ def _shared(question: str, text: str) -> float:
     return len(asked & term_counts(text)) / len(asked)
 
 
-def _rollout(thread: str) -> str | None:
-    """Find the file in which Codex keeps a thread."""
-    home = os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
-    if not thread:
-        return None
-    pattern = os.path.join(escape(home), "sessions", "*", "*", "*", f"rollout-*{escape(thread)}.jsonl")
-    return max(iglob(pattern), default=None)
-
-
-def _turn_events(turn: dict[str, Any], agent: str) -> list[dict[str, Any]]:
-    """Make events of the turn that an agent passes to a hook, in case it keeps no file that we can read."""
-    thread, number = as_text(turn.get("thread-id")), as_text(turn.get("turn-id"))
-    messages = [("user", as_text(text)) for text in as_list(turn.get("input-messages"))]
-    messages.append(("assistant", as_text(turn.get("last-assistant-message"))))
-    if agent == "cursor":  # a prompt and its reply come in two payloads, which must not have the same keys
-        number = f"{number}:{'reply' if turn.get('last-assistant-message') else 'prompt'}" if number else ""
+def _turn_events(turn: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Make events of what a hook's payload says, of an agent that keeps no file that we can read."""
+    agent, session, number = turn["agent"], turn["session"], turn["number"]
     return [
         {
             "text": text,
-            "key": f"{agent}:{thread}:{number}:{place}" if number else None,
-            "session": thread or None,
+            "key": f"{agent}:{session}:{number}:{part}" if number else None,
+            "session": session,
             "speaker": who,
             "role": who,
-            "wing": last_folder(turn.get("cwd")),
+            "wing": last_folder(turn["cwd"]),
         }
-        for place, (who, text) in enumerate(messages)
+        for part, who, text in (("prompt", "user", turn["prompt"]), ("reply", "assistant", turn["reply"]))
         if text.strip()
     ]

@@ -1,39 +1,23 @@
-"""The commands of `everyword hook`: install, uninstall, status, on, off, measure."""
+"""The commands of `everyword hook`: install, uninstall, status, on, off."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
-import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from everyword.errors import EverywordError, StoreBusy
+from everyword.errors import EverywordError
 from everyword.interfaces.cli.defaults import default_path
-from everyword.interfaces.hooks import client
 from everyword.interfaces.hooks import install as installing
-from everyword.interfaces.hooks.daemon import LOCK
-from everyword.interfaces.hooks.state import AGENT_EVENTS, EVENTS, home_of, load, save
+from everyword.interfaces.hooks.agents import AGENTS, EVENTS
+from everyword.interfaces.hooks.state import home_of
 from everyword.settings import REDACTION_LEVELS, expanded
 
 _ALL = "all"  # every changed file, also those changed by `everyword init`
-_READY_S = 60.0  # for the resident process to load the model
-_END_S = 10.0  # for it to end
-# Typical prompts, about nothing in particular.
-_PROMPTS = (
-    "What did we decide about the database?",
-    "Why does the build fail on the second machine?",
-    "Please rename the function and run the tests again.",
-    "When is the next release planned, and who prepares it?",
-    "Fix the flaky test.",
-)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -52,7 +36,6 @@ def main(arguments: Sequence[str]) -> int:
 
 def _install(parsed: Any) -> None:
     path = _settings_path(parsed)
-    wanted = tuple(event for event in EVENTS if event not in (parsed.without or ()))
     patterns = os.path.abspath(expanded(parsed.secret_patterns)) if parsed.secret_patterns else None
     options: dict[str, Any] = {
         "save_every": parsed.every,
@@ -61,7 +44,7 @@ def _install(parsed: Any) -> None:
         "secret_patterns": patterns,
     }
     options = {name: value for name, value in options.items() if value}
-    options |= {"memory": parsed.memory or default_path(), "home": parsed.home, "events": wanted, "agent": parsed.agent}
+    options |= {"memory": parsed.memory or default_path(), "home": parsed.home, "agent": parsed.agent}
     change = installing.install(path, **options, dry_run=True)
     _show(change.diff or "Nothing changes.\n")
     if parsed.dry_run or not _is_confirmed(parsed):
@@ -105,18 +88,12 @@ def _switch(parsed: Any) -> None:
     installing.switch(parsed.name, on=parsed.verb == "on", home=parsed.home)
 
 
-def _measure(parsed: Any) -> None:
-    for timing in measure(parsed.home, runs=parsed.runs):
-        _show(f"{timing.hook:18} p50 {timing.p50_ms:6.0f} ms   p95 {timing.p95_ms:6.0f} ms   {timing.runs} runs\n")
-
-
 _COMMANDS = {
     "install": _install,
     "uninstall": _uninstall,
     "status": _status,
     "on": _switch,
     "off": _switch,
-    "measure": _measure,
 }
 
 
@@ -128,7 +105,7 @@ def _parser() -> argparse.ArgumentParser:
         ("uninstall", "remove the hooks"),
     ):
         verb = verbs.add_parser(name, help=about)
-        agents = tuple(AGENT_EVENTS) if name == "install" else (*AGENT_EVENTS, _ALL)
+        agents = tuple(AGENTS) if name == "install" else (*AGENTS, _ALL)
         verb.add_argument("agent", choices=agents, nargs="?", default="claude-code")
         verb.add_argument("--settings", metavar="PATH", help="the agent's settings (default: those of this user)")
         verb.add_argument("--dry-run", action="store_true", help="show the change without making it")
@@ -139,20 +116,18 @@ def _parser() -> argparse.ArgumentParser:
             verb.add_argument("--every", type=int, metavar="N", help="messages between two saves (default: 15)")
             verb.add_argument("--redact", choices=REDACTION_LEVELS, help="what to remove (default: credentials)")
             verb.add_argument("--secret-patterns", metavar="PATH", help="a JSON file with patterns of secrets")
-            verb.add_argument("--without", action="append", choices=EVENTS, help="leave a hook out")
     status = verbs.add_parser("status", help="show what is installed and switched on, and the last errors")
     status.add_argument("--json", action="store_true", help="one JSON document")
     for name in ("on", "off"):
         verb = verbs.add_parser(name, help=f"switch a hook {name}")
         verb.add_argument("name", metavar="HOOK", help=f"{', '.join(EVENTS)}, inject_prompt, resident, save_tools")
-    verbs.add_parser("measure", help="time each hook on this memory").add_argument("--runs", type=int, default=50)
     for verb in verbs.choices.values():
         verb.add_argument("--home", metavar="PATH", help="the folder of the hooks' own files")
     return parser
 
 
 def _settings_path(parsed: Any) -> Path:
-    return expanded(parsed.settings) if parsed.settings else installing.places()[parsed.agent].hooks
+    return expanded(parsed.settings) if parsed.settings else AGENTS[parsed.agent].hooks_path
 
 
 def _is_confirmed(parsed: Any) -> bool:
@@ -166,78 +141,3 @@ def _is_confirmed(parsed: Any) -> bool:
 
 def _show(text: str) -> None:
     sys.stdout.write(text)
-
-
-# Measure: start a process for each hook as an agent does, write its input, wait for its end
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timing:
-    """How long the runs of one hook took."""
-
-    hook: str
-    runs: int
-    p50_ms: float
-    p95_ms: float
-    most_ms: float
-
-
-def measure(home: str | Path | None = None, *, runs: int = 50) -> list[Timing]:
-    """Time every hook on the installed memory; start the resident process first if it is switched on."""
-    place = home_of(home)
-    settings = load(str(place))
-    # In a temporary home, so that the user's sessions and log stay as they are.
-    with tempfile.TemporaryDirectory(prefix="everyword-", ignore_cleanup_errors=True) as trial:
-        save(trial, settings)
-        # A transcript without messages, so that only the hook is timed and nothing is saved.
-        transcript = Path(trial) / "transcript.jsonl"
-        transcript.write_text('{"type": "mode"}\n' * 100)
-        try:
-            _wait_until_ready(trial)
-            return [_timed(trial, str(place), event, str(transcript), runs) for event in EVENTS]
-        finally:
-            _end(trial)
-
-
-def _timed(home: str, cwd: str, event: str, transcript: str, runs: int) -> Timing:
-    took = sorted(_once(home, cwd, event, transcript, _PROMPTS[run % len(_PROMPTS)]) for run in range(runs))
-    return Timing(hook=event, runs=runs, p50_ms=_share(took, 0.5), p95_ms=_share(took, 0.95), most_ms=took[-1] * 1000)
-
-
-def _once(home: str, cwd: str, event: str, transcript: str, prompt: str) -> float:
-    payload: dict[str, Any] = {
-        "session_id": "measured",
-        "transcript_path": transcript,
-        "cwd": cwd,
-        "hook_event_name": event,
-        "prompt": prompt,
-    }
-    command = [*client.COMMAND, "run", "--home", home]
-    started = time.perf_counter()
-    subprocess.run(command, input=json.dumps(payload).encode(), stdout=subprocess.DEVNULL, check=True)
-    return time.perf_counter() - started
-
-
-def _share(took: Sequence[float], share: float) -> float:
-    return took[min(len(took) - 1, int(len(took) * share))] * 1000
-
-
-def _wait_until_ready(home: str) -> None:
-    if not load(home).resident or not client.has_sockets(home):
-        return
-    deadline = time.monotonic() + _READY_S
-    client.start(home)
-    while time.monotonic() < deadline:
-        if (client.ask(home, {"do": "ping"}, 1.0) or {}).get("ready"):
-            return
-        time.sleep(0.1)
-    raise EverywordError("The resident process did not become ready.", fix="See the log: everyword hook status")
-
-
-def _end(home: str) -> None:
-    """Stop the resident process and wait until it releases its lock."""
-    from everyword.storage.sqlite.write_lock import Turn  # slow to import
-
-    if client.ask(home, {"do": "stop"}, 1.0) is not None:
-        with suppress(StoreBusy), Turn(Path(home) / LOCK, timeout_s=_END_S).taken():
-            pass

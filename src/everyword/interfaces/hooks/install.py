@@ -1,14 +1,12 @@
 """Install hooks and the MCP server in an agent's settings, remove them, and report their status.
 
-Agents read JSON: Claude Code, Codex and Gemini CLI a list of groups for each event, Cursor and Copilot CLI a list of
-commands. Versions of Codex without hooks have one `notify` line in TOML (`~/.codex/config.toml`). Files are changed
-atomically, with a backup, and with a record of what was written.
+Hooks are in JSON, and so are MCP servers, except that Codex keeps its servers in TOML. Files are changed atomically,
+with a backup, and with a record of which files were changed.
 """
 
 from __future__ import annotations
 
 import difflib
-import hashlib
 import json
 import os
 import re
@@ -16,6 +14,7 @@ import shlex
 import shutil
 import sys
 import tomllib
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,30 +22,21 @@ from typing import Any, NamedTuple, cast
 
 from everyword.errors import BadLocation, InvalidInput, InvalidSetting
 from everyword.interfaces.hooks import client, state
-from everyword.interfaces.hooks.state import AGENT_EVENTS, EVENTS, FILE, from_json, home_of, load, save, switched
+from everyword.interfaces.hooks.agents import AGENTS, EVENTS
+from everyword.interfaces.hooks.state import FILE, from_json, home_of, load, save, switched
 from everyword.settings import expanded
 
 _OURS = "everyword.interfaces.hooks"  # part of each of our commands
 NAME = "everyword"
-_AGENT_TIMEOUT_S = 10  # after which the agent ends a hook; HookSettings.timeout_s ends it much earlier
-_NOTIFY = re.compile(r"^[ \t]*notify[ \t]*=", re.MULTILINE)
 _ERRORS_SHOWN = 5
 _PLUGIN = "everyword@"  # the name of the Claude Code plugin, before that of its marketplace
 _INSTALLED = "installed.json"
 _BACKUP = ".before-everyword"
 _SERVERS = "mcpServers"
 _SERVER_OPTIONS = ("--tools", "core", "--project")
-_TABLE = re.compile(rf"^\[mcp_servers\.{NAME}\][^\n]*\n(?:(?!\[)[^\n]*\n?)*", re.MULTILINE)
+# Our table in TOML: its lines, and comments only where another of its lines follows.
+_TABLE = re.compile(rf"^\[mcp_servers\.{NAME}\][^\n]*\n(?:(?:[ \t]*(?:#[^\n]*)?\n)*[^\s#\[][^\n]*\n?)*", re.MULTILINE)
 Json = dict[str, Any]
-
-
-class Place(NamedTuple):
-    """Where a coding agent keeps its settings."""
-
-    title: str
-    folder: Path  # there if the agent is installed
-    hooks: Path
-    mcp: Path
 
 
 class Server(NamedTuple):
@@ -77,30 +67,15 @@ class Change:
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
-def places() -> dict[str, Place]:
-    """Return the settings of each agent for this user."""
-    home = expanded("~")
-    claude = Path(os.environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
-    codex = Path(os.environ.get("CODEX_HOME") or home / ".codex")
-    copilot = Path(os.environ.get("COPILOT_HOME") or home / ".copilot")
-    gemini, cursor = home / ".gemini", home / ".cursor"
-    return {
-        "claude-code": Place("Claude Code", claude, claude / "settings.json", home / ".claude.json"),
-        "codex": Place("Codex", codex, codex / "hooks.json", codex / "config.toml"),
-        "gemini": Place("Gemini CLI", gemini, gemini / "settings.json", gemini / "settings.json"),
-        "cursor": Place("Cursor", cursor, cursor / "hooks.json", cursor / "mcp.json"),
-        "copilot": Place("Copilot CLI", copilot, copilot / "hooks" / "everyword.json", copilot / "mcp-config.json"),
-    }
-
-
-def has_plugin(place: Place) -> bool:
+def has_plugin() -> bool:
     """Tell whether Claude Code has the plugin, which brings hooks and MCP along."""
+    path = AGENTS["claude-code"].hooks_path
     try:
-        enabled: Any = _parse_json(place.hooks, _read_text(place.hooks)).get("enabledPlugins")
+        enabled: Any = _parse_json(path, _read_text(path)).get("enabledPlugins")
     except (BadLocation, InvalidInput):
         return False
     return isinstance(enabled, dict) and any(
-        name.startswith(_PLUGIN) and on for name, on in cast("dict[str, Any]", enabled).items()
+        name.startswith(_PLUGIN) and on for name, on in cast("Json", enabled).items()
     )
 
 
@@ -108,8 +83,9 @@ def server_in(path: Path) -> Server | None:
     """Find our MCP server in a settings file."""
     try:
         text = _read_text(path)
-        settings = _parse_toml(text or "") if path.suffix == ".toml" else _parse_json(path, text)
-        entry: Any = settings["mcp_servers" if path.suffix == ".toml" else "mcpServers"][NAME]
+        is_toml = path.suffix == ".toml"
+        settings = _parse_toml(text or "") if is_toml else _parse_json(path, text)
+        entry: Any = settings["mcp_servers" if is_toml else _SERVERS][NAME]
         return Server([entry["command"], *entry["args"]], entry.get("env", {}).get("EVERYWORD_MEMORY"))
     except (BadLocation, InvalidInput, LookupError, TypeError, AttributeError):
         return None
@@ -118,11 +94,9 @@ def server_in(path: Path) -> Server | None:
 def hooks_in(path: Path) -> list[str]:
     """List the events of a settings file that have our hooks."""
     text = _read_text(path)
-    if text is None:
+    if text is None or path.suffix == ".toml":
         return []
     try:
-        if path.suffix == ".toml":
-            return ["notify"] if _codex_without(text) != text else []
         hooks: Json = _settings(path, text).get("hooks", {})
         return [event for event in hooks if any(map(_is_ours, _entries(hooks, event)))]
     except InvalidInput:
@@ -135,24 +109,17 @@ def install(
     memory: str,
     agent: str = "claude-code",
     home: str | Path | None = None,
-    events: tuple[str, ...] = EVENTS,
     dry_run: bool = False,
     **options: Any,
 ) -> Change:
     """Add the hooks to a settings file, with a backup. Installing again changes only the given options."""
     path, place = expanded(settings_path).absolute(), home_of(home)
-    unknown = [event for event in events if event not in EVENTS]
-    if unknown:
-        raise InvalidSetting(f"Unknown hook {', '.join(unknown)}.", fix=f"Known: {', '.join(EVENTS)}.")
     settings = from_json({**_known(place), **options, "memory": _location(memory)})
     before = _read_text(path)
-    if path.suffix == ".toml":
-        after = _codex_with(before or "", place)
-    else:
-        known = _settings(path, before)
-        made = _with_hooks(_without_hooks(known), place, agent, events)
-        # In the order of the file, so that installing again changes nothing.
-        after = _dump_like({**{name: made[name] for name in known if name in made}, **made}, before)
+    known = _settings(path, before)
+    made = _with_hooks(_without_hooks(known), place, agent)
+    # In the order of the file, so that installing again changes nothing.
+    after = _dump_like({**{name: made[name] for name in known if name in made}, **made}, before)
     change = Change(path=path, before=before, after=after, backup=_backup_of(path, place, before))
     if not dry_run:
         save(str(place), settings)
@@ -163,22 +130,20 @@ def install(
 def uninstall(settings_path: str | Path, *, home: str | Path | None = None, dry_run: bool = False) -> Change:
     """Remove the hooks: restore the file, or, if it was changed since, remove only our entries."""
     path, place = expanded(settings_path).absolute(), home_of(home)
-    known: Json = installed(place).get(str(path), {})
     before = _read_text(path)
     if before is None:
         raise BadLocation(f"{path} does not exist.")
-    backup = Path(known["backup"]) if known.get("backup") else None
+    recorded = str(path) in installed(place)
+    backup = _backup_of(path, place, before) if recorded else None
     rest = _rest(path, before)
-    if known.get("written") == _digest(before) and _is_rest_of(known, path, rest):
-        after = _read_text(backup) if backup is not None else None
-    elif isinstance(rest, str):
-        after = rest
+    if recorded and _is_rest_of(path, rest, backup):
+        after = None if backup is None else _read_text(backup)
     else:
-        after = _dump_like(rest, before)
+        after = rest if isinstance(rest, str) else _dump_like(rest, before)
     change = Change(path=path, before=before, after=after, backup=backup)
     if not dry_run:
         _replace_file(path, after)
-        _record_installed(place, str(path), None)
+        _record_installed(place, {name: backup for name, backup in installed(place).items() if name != str(path)})
         if backup is not None:
             with suppress(OSError):
                 backup.unlink(missing_ok=True)
@@ -215,8 +180,8 @@ def status(home: str | Path | None = None) -> Json:
         "home": str(place),
         "memory": settings.memory,
         "installed": [
-            {"settings": path, "hooks": hooks_in(Path(path)), "backup": known.get("backup")}
-            for path, known in installed(place).items()
+            {"settings": path, "hooks": hooks_in(Path(path)), "backup": backup}
+            for path, backup in installed(place).items()
         ],
         "on": {event: event not in settings.off for event in EVENTS},
         "settings": settings._asdict(),
@@ -247,26 +212,15 @@ def _location(memory: str) -> str:
 # Hooks in JSON
 
 
-def _command(home: Path, verb: str, *options: str) -> list[str]:
-    return [*client.COMMAND, verb, *options, "--home", str(home)]
-
-
-def _with_hooks(settings: Json, home: Path, agent: str, events: tuple[str, ...]) -> Json:
+def _with_hooks(settings: Json, home: Path, name: str) -> Json:
+    agent = AGENTS[name]
+    options = () if name == "claude-code" else ("--agent", name)
+    hook = {**agent.hook, agent.command: shlex.join([*client.COMMAND, "run", *options, "--home", str(home)])}
+    entry = {"hooks": [hook]} if agent.in_groups else hook
     hooks: Json = dict(settings.get("hooks", {}))
-    options = () if agent == "claude-code" else ("--agent", agent)
-    command = shlex.join(_command(home, "run", *options))
-    entry: Json = {"type": "command", "command": command, "timeout": _AGENT_TIMEOUT_S}
-    if agent == "gemini":
-        entry = {"name": "everyword", **entry, "timeout": _AGENT_TIMEOUT_S * 1000}  # in milliseconds
-    elif agent == "copilot":
-        entry = {"type": "command", "bash": command, "timeoutSec": _AGENT_TIMEOUT_S}
-    elif agent == "cursor":
-        entry = {"command": command, "timeout": _AGENT_TIMEOUT_S}
-    is_flat = agent in ("cursor", "copilot")
-    for event in events:
-        if theirs := AGENT_EVENTS[agent].get(event):
-            hooks[theirs] = [*_entries(hooks, theirs), entry if is_flat else {"hooks": [entry]}]
-    return {**({"version": 1} if is_flat else {}), **settings, "hooks": hooks}
+    for event in agent.events.values():
+        hooks[event] = [*_entries(hooks, event), entry]
+    return {**({} if agent.in_groups else {"version": 1}), **settings, "hooks": hooks}
 
 
 def _without_hooks(settings: Json) -> Json:
@@ -313,27 +267,6 @@ def _settings(path: Path, text: str | None) -> Json:
     return settings
 
 
-# Hooks in the TOML of Codex
-
-
-def _codex_with(text: str, home: Path) -> str:
-    text = _codex_without(text)
-    if "notify" in _parse_toml(text):
-        raise InvalidInput(
-            "Codex has a notify command already, and allows only one.",
-            fix="Remove its line, or call both commands from a script.",
-        )
-    # At the top, because lines after a [table] belong to it. A JSON list of strings is valid TOML.
-    line = f"notify = {json.dumps(_command(home, 'codex'))}\n"
-    return line + text
-
-
-def _codex_without(text: str) -> str:
-    _parse_toml(text)
-    lines = text.splitlines(keepends=True)
-    return "".join(line for line in lines if not (_NOTIFY.match(line) and f'"-m", "{_OURS}"' in line))
-
-
 # The MCP server
 
 
@@ -349,8 +282,7 @@ def _with_server(path: Path, settings: Json, memory: str) -> Json:
     servers = settings.get(_SERVERS, {})
     if not isinstance(servers, dict):
         raise InvalidInput(f"{_SERVERS} in {path} is not an object.", fix="Correct the file; it was not changed.")
-    # Copilot CLI also wants the type, and which tools to offer.
-    extra = {"type": "local", "tools": ["*"]} if path.name == "mcp-config.json" else {}
+    extra = next((agent.server for agent in AGENTS.values() if Path(agent.servers).name == path.name), Json())
     return {**settings, _SERVERS: {**servers, NAME: {**extra, **_server_entry(memory)}}}
 
 
@@ -368,7 +300,7 @@ def _with_server_toml(text: str, memory: str) -> str:
     )
     if table in text:
         return text
-    rest = _without_server_toml(text)
+    rest = _TABLE.sub("", text)
     gap = "" if not rest or rest.endswith("\n\n") else "\n" if rest.endswith("\n") else "\n\n"
     after = f"{rest}{gap}{table}"
     _parse_toml(after)  # fails if a server of this name was written in another style and is now there twice
@@ -385,28 +317,23 @@ def _without_server(settings: Json) -> Json:
     return {**settings, _SERVERS: kept} if kept else rest
 
 
-def _without_server_toml(text: str) -> str:
-    """Remove the MCP server from TOML settings."""
-    return _TABLE.sub("", text)
-
-
 # What is left without our entries
 
 
 def _rest(path: Path, text: str) -> Json | str:
     """Return settings without our entries."""
     if path.suffix == ".toml":
-        return _without_server_toml(_codex_without(text))
+        _parse_toml(text)
+        return _TABLE.sub("", text)
     return _without_server(_without_hooks(_settings(path, text)))
 
 
-def _is_rest_of(known: Json, path: Path, rest: Json | str) -> bool:
-    """Tell whether the rest equals the backup: a user may change the file between two installations."""
-    if not known.get("backup"):
-        # No file existed. A version is ours too, where an agent wants one.
-        return not (rest.strip() if isinstance(rest, str) else rest.keys() - {"version"})
+def _is_rest_of(path: Path, rest: Json | str, backup: Path | None) -> bool:
+    """Tell whether the rest is what the backup holds: a user may change the file between two installations."""
+    if backup is None:  # no file existed
+        return _same("" if isinstance(rest, str) else {}, rest)
     try:
-        first = _read_text(Path(known["backup"]))
+        first = _read_text(backup)
         return first is not None and _same(_rest(path, first), rest)
     except (BadLocation, InvalidInput):
         return False
@@ -464,9 +391,9 @@ def _read_text(path: Path) -> str | None:
 
 def _backup_of(path: Path, home: Path, before: str | None) -> Path | None:
     """Return the path of the backup, which is made by the first installation and kept until the last is removed."""
-    known: Json = installed(home).get(str(path), {})
-    if known:
-        return Path(known["backup"]) if known.get("backup") else None
+    if str(path) in installed(home):
+        backup = installed(home)[str(path)]
+        return None if backup is None else Path(backup)
     return None if before is None else path.with_name(path.name + _BACKUP)
 
 
@@ -476,9 +403,8 @@ def _apply(change: Change, home: Path) -> None:
     if first and change.backup is not None and change.before is not None:
         _replace_file(change.backup, change.before, like=change.path)
     _replace_file(change.path, change.after)
-    written = _digest(change.after or "")
     backup = str(change.backup) if change.backup else None
-    _record_installed(home, str(change.path), {"backup": backup, "written": written})
+    _record_installed(home, {**installed(home), str(change.path): backup})
 
 
 def _replace_file(path: Path, text: str | None, *, like: Path | None = None) -> None:
@@ -509,22 +435,15 @@ def _mode(path: Path) -> int:
         return 0o666  # minus the umask
 
 
-def installed(home: Path) -> dict[str, Json]:
-    """Read the records of changed files, by path."""
+def installed(home: Path) -> dict[str, str | None]:
+    """Read which files were changed: the path of the backup, if there was a file, by path."""
     text = _read_text(home / _INSTALLED)
     try:
         known: Any = json.loads(text) if text else {}
     except ValueError:
         known = {}
-    return cast("dict[str, Json]", known) if isinstance(known, dict) else {}
+    return cast("dict[str, str | None]", known) if isinstance(known, dict) else {}
 
 
-def _record_installed(home: Path, path: str, entry: Json | None) -> None:
-    """Record what was written to a file; None: the file holds nothing of ours any more."""
-    known = {name: value for name, value in installed(home).items() if name != path}
-    _replace_file(home / _INSTALLED, json.dumps(known if entry is None else {**known, path: entry}, indent=2))
-
-
-def _digest(text: str) -> str:
-    """Return a hash of a file's text."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+def _record_installed(home: Path, known: Mapping[str, str | None]) -> None:
+    _replace_file(home / _INSTALLED, json.dumps(known, indent=2))

@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO, cast
 
 from everyword.interfaces.hooks import client, state
-from everyword.interfaces.hooks.state import AGENT_EVENTS, TRANSCRIPTS, HookSettings, home_of, load_or_default
+from everyword.interfaces.hooks.agents import AGENTS
+from everyword.interfaces.hooks.state import HookSettings, home_of, load_or_default
 
 _MOST_INPUT_BYTES = 8 << 20  # enough for a prompt with pasted files; longer input fails to parse
 _MOST_TAIL_BYTES = 4 << 20  # of unsaved transcript in which messages are counted; more is saved at once
@@ -22,7 +23,6 @@ _REMEMBER = re.compile(
 _KEPT = "Everyword keeps this message in the user's long-term memory. Tell the user so, in a few words."
 _ASKING_SHARE = 0.9  # of a hook's time limit for requests; the rest is left to print the answer
 _ASK_AGAIN_S = 0.03  # while the resident process starts
-_NO_PROMPT_CONTEXT = ("copilot", "cursor")  # they drop what a hook says beside a prompt
 _SCANNED_CHARS = 5_000  # of a prompt, for "remember that"
 
 
@@ -43,11 +43,8 @@ def main(arguments: list[str], stdin: BinaryIO) -> int:
             return 0
         settings = load_or_default(home)
         with _limit(settings.timeout_s, home):
-            if arguments[0] == "codex":
-                _codex(home, settings, _payload(arguments[-1].encode("utf-8", "surrogateescape")))
-            else:
-                agent = _option(arguments, "--agent") or "claude-code"
-                _run(home, settings, agent, _payload(stdin.read(_MOST_INPUT_BYTES)))
+            agent = _option(arguments, "--agent") or "claude-code"
+            _run(home, settings, agent, _payload(stdin.read(_MOST_INPUT_BYTES)))
     except BaseException as error:
         state.log(home, f"{arguments[0]} error: {type(error).__name__}: {error}")
     else:
@@ -87,7 +84,7 @@ def _limit(timeout_s: float, home: str) -> Generator[None]:
 
 def _run(home: str, settings: HookSettings, agent: str, payload: dict[str, Any]) -> None:
     theirs = _text(payload, "hook_event_name")
-    event = next((ours for ours, name in AGENT_EVENTS[agent].items() if name == theirs), "")
+    event = next((ours for ours, name in AGENTS[agent].events.items() if name == theirs), "")
     payload = {
         **payload,
         "session_id": _text(payload, "session_id") or _text(payload, "conversation_id"),
@@ -98,7 +95,7 @@ def _run(home: str, settings: HookSettings, agent: str, payload: dict[str, Any])
         return
     if event == "SessionStart":
         # Who takes no context beside a prompt has to wait for it here.
-        text = _start(home, settings, payload, deadline, waits=agent in _NO_PROMPT_CONTEXT)
+        text = _start(home, settings, payload, deadline, waits=not AGENTS[agent].takes_context_of_prompt)
         _write_answer(agent, theirs, text or "")
         if text is not None:
             state.clear_owed_start(home, payload["session_id"])
@@ -115,7 +112,7 @@ def _on_prompt(
     is_kept = False
     if agent == "cursor" or _REMEMBER.search(prompt[:_SCANNED_CHARS]):
         is_kept = _save_elsewhere(home, settings, {**_transcript(agent, payload), "awaits": prompt[:200]})
-    if agent in _NO_PROMPT_CONTEXT:
+    if not AGENTS[agent].takes_context_of_prompt:
         return
     just = state.has_just_started(home, session)  # a program may ask once and end; later, nobody waits
     start_text = _start(home, settings, payload, deadline, waits=just) if state.is_start_owed(home, session) else None
@@ -167,18 +164,19 @@ def _save_elsewhere(home: str, settings: HookSettings, what: dict[str, Any]) -> 
 
 
 def _transcript(agent: str, payload: dict[str, Any]) -> dict[str, Any]:
-    """Say what to save: a transcript; of Cursor, and of Codex without a file, what the payload says."""
-    path, session = _path(payload), payload["session_id"]
-    if agent not in ("codex", "cursor") or (agent == "codex" and path):
-        return {"transcript": path, "format": TRANSCRIPTS[agent], "cwd": payload["cwd"]}
+    """Say what to save: a transcript, or, where the agent keeps none that we can read, what the payload says."""
+    path, session, format = _path(payload), payload["session_id"], AGENTS[agent].format
+    if format and (path or agent != "codex"):  # Codex keeps no file of some sessions
+        return {"transcript": path, "format": format, "cwd": payload["cwd"]}
     turn = {
-        "thread-id": session,
-        "turn-id": _text(payload, "generation_id") or _text(payload, "turn_id"),
+        "agent": agent,
+        "session": session,
+        "number": _text(payload, "generation_id") or _text(payload, "turn_id"),
         "cwd": payload["cwd"],
-        "input-messages": [_text(payload, "prompt")],
-        "last-assistant-message": _text(payload, "text") or _text(payload, "last_assistant_message"),
+        "prompt": _text(payload, "prompt"),
+        "reply": _text(payload, "text") or _text(payload, "last_assistant_message"),
     }
-    return {"transcript": agent if session else "", "format": TRANSCRIPTS.get(agent, ""), "turn": turn, "agent": agent}
+    return {"transcript": agent if session else "", "turn": turn}
 
 
 def _path(payload: dict[str, Any]) -> str:
@@ -232,21 +230,12 @@ def _is_message(line: bytes) -> bool:
     return any(isinstance(block, dict) and cast("Any", block).get("type") == "text" for block in blocks)
 
 
-def _codex(home: str, settings: HookSettings, payload: dict[str, Any]) -> None:
-    if payload.get("type") == "agent-turn-complete":
-        # Codex announces the end of a turn but not of a session, so every turn is saved.
-        _save_elsewhere(home, settings, {"transcript": "codex", "format": "codex", "turn": payload})
-
-
 def _write_answer(agent: str, event: str, text: str) -> None:
     """Print what the agent is to know, in the form that it reads."""
     if not text:
         return
-    if agent == "cursor":
-        answer: dict[str, Any] = {"additional_context": text}
-    elif agent == "copilot":
-        answer = {"additionalContext": text}
-    else:
-        answer = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+    answer: dict[str, Any] = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+    if AGENTS[agent].answer:
+        answer = {AGENTS[agent].answer: text}
     sys.stdout.write(json.dumps(answer) + "\n")
     sys.stdout.flush()

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from zlib import crc32
 
+from everyword.interfaces.hooks.agents import EVENTS
 from everyword.private_files import make_private_folder, open_private, private_opener
 
 if TYPE_CHECKING:
@@ -22,31 +23,8 @@ if TYPE_CHECKING:
 
     from everyword.errors import InvalidSetting
 
-EVENTS = ("SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd")
 FILE = "hooks.json"
 _SWITCHES = ("inject_prompt", "resident", "save_tools")
-# By agent: its name for each of our events, where it has such a hook.
-AGENT_EVENTS: dict[str, dict[str, str]] = {
-    "claude-code": {event: event for event in EVENTS},
-    "codex": {event: event for event in EVENTS if event != "SessionEnd"},
-    "gemini": {
-        "SessionStart": "SessionStart",
-        "UserPromptSubmit": "BeforeAgent",
-        "PreCompact": "PreCompress",
-        "Stop": "AfterAgent",
-        "SessionEnd": "SessionEnd",
-    },
-    # Cursor has no hook after which its transcript could be read, so each reply is saved as it comes.
-    "cursor": {"SessionStart": "sessionStart", "UserPromptSubmit": "beforeSubmitPrompt", "Stop": "afterAgentResponse"},
-    "copilot": {event: event for event in EVENTS},
-}
-# The format of the agent's transcripts, as `everyword import` names it.
-TRANSCRIPTS = {
-    "claude-code": "claude-code",
-    "codex": "codex",
-    "gemini": "gemini-cli",
-    "copilot": "copilot-cli",
-}
 _FOLDER = "saved"
 _OWED = "owed-"
 _KEPT_S = 60 * 24 * 3600  # by then agents have removed the transcript

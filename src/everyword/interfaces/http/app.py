@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
-import hashlib
 import logging
 import mimetypes
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
+from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from everyword.errors import EverywordError, MissingExtra, Overloaded
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("everyword.interfaces")
 
 _READY_WITHIN_S = 5.0  # shorter than other requests wait for a database: a readiness probe needs an answer now
-MCP_PATH = "/mcp"
+_MCP_PATH = "/mcp"
 # The page loads nothing from other hosts, runs no inline scripts and may not be framed.
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -56,9 +54,6 @@ _HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
 _PUBLIC_PATHS = ("/healthz", "/readyz")  # they reveal nothing
-INDEX = "index.html"
-_COMPRESSED_TYPES = ("text/", "application/javascript", "application/json", "image/svg+xml")
-_TYPES = {".js": "text/javascript", ".mjs": "text/javascript", ".woff2": "font/woff2", ".map": "application/json"}
 
 
 def build(memory: Memory, settings: ServiceSettings) -> tuple[Starlette, Service]:
@@ -69,13 +64,13 @@ def build(memory: Memory, settings: ServiceSettings) -> tuple[Starlette, Service
         routes=[
             *routes(service),
             *_status_routes(service),
-            *_page_routes(),
             mcp.route if mcp is not None else _missing_mcp_route(),
         ],
         middleware=[Middleware(RequestMiddleware, service=service)],
         exception_handlers={HTTPException: _reraise},
         lifespan=lambda _: _running(service, mcp),
     )
+    app.router.default = _page()  # for every path that is no route
     return app, service
 
 
@@ -139,14 +134,14 @@ def _mcp(service: Service) -> McpRoute | None:
         return None
     from everyword.interfaces.http.mcp_route import McpRoute  # importing it takes a second
 
-    return McpRoute(service, MCP_PATH)
+    return McpRoute(service, _MCP_PATH)
 
 
 def _missing_mcp_route() -> Route:
     async def answer(_: Request) -> Response:
         return error_response(MissingExtra("MCP is not served here.", fix="Run: pip install 'everyword[mcp]'"))
 
-    return Route(MCP_PATH, answer, methods=["GET", "POST", "DELETE"], name="mcp")
+    return Route(_MCP_PATH, answer, methods=["GET", "POST", "DELETE"], name="mcp")
 
 
 # Every request
@@ -235,50 +230,21 @@ def _operation(scope: Scope) -> str:
 # The web page
 
 
-class File(NamedTuple):
-    """The content and headers of one file."""
+class _Page(StaticFiles):
+    """The files of the page; index.html is at /."""
 
-    content: bytes
-    compressed: bytes | None
-    media_type: str
-    etag: str
-
-
-def _page_routes() -> list[Route]:
-    """Make a route for each file; index.html is at /."""
-    found = _files(files("everyword.interfaces").joinpath("ui"), "")
-    return [
-        Route("/" if name == INDEX else f"/{name}", _file_endpoint(file), name=f"page:{name}") for name, file in found
-    ]
-
-
-def _files(folder: Traversable, prefix: str) -> list[tuple[str, File]]:
-    found: list[tuple[str, File]] = []
-    for entry in sorted(folder.iterdir(), key=lambda one: one.name):
-        if entry.name.startswith((".", "_")) or entry.name.endswith(".py"):
-            continue
-        name = f"{prefix}{entry.name}"
-        found += _files(entry, f"{name}/") if entry.is_dir() else [(name, _file(name, entry.read_bytes()))]
-    return found
-
-
-def _file(name: str, content: bytes) -> File:
-    ending = name[name.rfind(".") :]
-    media_type = _TYPES.get(ending) or mimetypes.guess_type(name)[0] or "application/octet-stream"
-    compress = media_type.startswith(_COMPRESSED_TYPES) and len(content) >= MIN_COMPRESSED_BYTES
-    etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-    return File(content, gzip.compress(content, mtime=0) if compress else None, media_type, etag)
-
-
-def _file_endpoint(file: File) -> Callable[[Request], Awaitable[Response]]:
-    async def endpoint(request: Request) -> Response:
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        if scope["method"] not in ("GET", "HEAD"):
+            raise HTTPException(404)
+        response = await super().get_response(path, scope)
         # Browsers revalidate each time, mostly with "not modified", so that an upgrade shows at once.
-        headers = {"etag": file.etag, "cache-control": "no-cache", "vary": "accept-encoding"}
-        if file.etag in request.headers.get("if-none-match", ""):
-            return Response(status_code=304, headers=headers)
-        if file.compressed is not None and "gzip" in request.headers.get("accept-encoding", ""):
-            headers["content-encoding"] = "gzip"
-            return Response(file.compressed, headers=headers, media_type=file.media_type)
-        return Response(file.content, headers=headers, media_type=file.media_type)
+        response.headers["cache-control"] = "no-cache"
+        return response
 
-    return endpoint
+
+def _page() -> ASGIApp:
+    # Browsers refuse other types, and not every system knows these.
+    mimetypes.add_type("text/javascript", ".js")
+    mimetypes.add_type("font/woff2", ".woff2")
+    page = _Page(packages=[("everyword.interfaces", "ui")], html=True)
+    return GZipMiddleware(page, minimum_size=MIN_COMPRESSED_BYTES)

@@ -259,7 +259,7 @@ _BY_NAME: dict[str, Schema] = {
     "k": {"maximum": 1_000},
     "budget": {"maximum": 1_000_000},
     "limit": {"maximum": MOST_LISTED},
-    "cursor": {"pattern": r"^[0-9]{1,12}(\.[A-Za-z0-9_-]{0,2000})?$"},
+    "cursor": {"pattern": r"^[0-9]{1,12}\.[0-9a-f]{8}$"},
     "after": _POSITION,
     "ids": {"items": {"type": "string", **_EVENT_ID}},
     "keys": {"items": {"type": "string", **_NAME}},
@@ -282,6 +282,7 @@ _MESSAGE: Schema = {
 }
 _OF_OPERATION: dict[tuple[str, str], Schema] = {
     ("events", "cursor"): {"pattern": r"^-?[0-9]{1,18}\.[0-9]{1,18}$"},
+    ("sessions", "cursor"): {"pattern": r"^-?[0-9]{1,18}\.[0-9]{1,18}$"},
     ("statements", "cursor"): {"pattern": r"^[0-9]{1,18}$"},
     ("statements", "kind"): {"enum": [one.value for one in StatementKind]},
     ("statements", "status"): {"enum": [*(one.value for one in Status), "any"]},

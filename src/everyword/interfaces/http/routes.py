@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import tempfile
-from base64 import urlsafe_b64encode
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -35,6 +33,7 @@ from everyword.interfaces.operations import (
     check_arguments,
     parse_query,
 )
+from everyword.interfaces.operations.pages import entries_after
 from everyword.interfaces.operations.parameters import FLAG, INTEGER, PATH, TEXT, TEXTS
 from everyword.jobs.feed import KINDS
 from everyword.memory import Memory, method_named
@@ -63,7 +62,6 @@ LIMIT = Parameter(
 )
 _LIST_TYPES = (list, get_origin(Iterator[int]))
 PAGE_HEADER = "x-everyword-page"  # sent by the web page
-_CURSOR = re.compile(r"(\d{1,12})(?:\.([A-Za-z0-9_-]{0,2000}))?", re.ASCII)
 _NAME = Parameter("name", TEXT, "the name of the file, if it tells the format", default="file")
 _PREVIEW = Parameter("preview", FLAG, "store nothing; return what would be read, with the first events", default=False)
 _LONGEST_NAME = 100  # characters
@@ -77,7 +75,7 @@ STREAM_PARAMETERS = (
     Parameter("after", TEXT, "a position; Last-Event-ID does the same (default: from now on)"),
     Parameter("kinds", TEXTS, f"which of {', '.join(STREAM_KINDS)} (default: all)"),
 )
-KEEPALIVE_S = 15.0  # a comment is sent this often, since proxies close silent connections
+_KEEPALIVE_S = 15.0  # a comment is sent this often, since proxies close silent connections
 _CHECK_KEY_EVERY_S = 1.0  # how soon a revoked key ends its stream
 _FIRST_BATCH = 100
 _POLL_INSTEAD = "Poll /v1/changes instead."
@@ -239,52 +237,22 @@ def _run(route: OperationRoute, handle: Memory, arguments: Mapping[str, Any]) ->
 
 
 def _page(route: OperationRoute, handle: Memory, arguments: Mapping[str, Any]) -> Page[Any]:
-    """Run an operation that returns a list, and return one page of it.
-
-    Without a cursor of the store, a cursor is the offset and the id of the last entry, so that entries that were added
-    or removed meanwhile shift the page instead of repeating or skipping entries.
-    """
+    """Run an operation that returns a list, and return one page of it, by the store's own cursor where it has one."""
     arguments = dict(arguments)
     limit = arguments.pop("limit", LISTED_BY_DEFAULT)
     if not 1 <= limit <= MOST_LISTED:
         raise InvalidInput(f"limit must be from 1 to {MOST_LISTED:,}, not {limit}.")
     if route.page_method is not None:
         return attrgetter(route.page_method)(handle)(limit=limit, **arguments)
-    offset, last = _parse_cursor(arguments.pop("cursor", None))
+    cursor = arguments.pop("cursor", None)
     takes_limit = route.operation.parameter("limit") is not None
 
-    def fetch(count: int, *, everything: bool = False) -> list[Any]:
+    def fetch(count: int | None) -> list[Any]:
         with_count = {**arguments, "limit": count} if takes_limit else arguments
-        return list(islice(route.operation.run(handle, with_count), None if everything else count))
+        return list(islice(route.operation.run(handle, with_count), count))
 
-    items = fetch(offset + limit + 1, everything=last is not None)
-    begin = _resume_at(items, offset, last)
-    if takes_limit and begin > offset:  # new entries came first, so as many are missing at the end
-        items = fetch(begin + limit + 1)
-    end = begin + limit
-    shown = items[begin:end]
-    return Page(shown, next=f"{end}.{_entry_id(shown[-1])}" if len(items) > end else None)
-
-
-def _parse_cursor(cursor: str | None) -> tuple[int, str | None]:
-    if cursor is None:
-        return 0, None
-    found = _CURSOR.fullmatch(cursor)
-    if found is None:
-        raise InvalidInput("Invalid cursor.", fix="Use the `next` of the page before, unchanged.")
-    return int(found[1]), found[2]
-
-
-def _resume_at(items: Sequence[Any], offset: int, last: str | None) -> int:
-    """Find the offset behind the last entry of the page before."""
-    if last is None or (0 < offset <= len(items) and _entry_id(items[offset - 1]) == last):
-        return offset
-    return next((number for number, item in enumerate(items, 1) if _entry_id(item) == last), offset)
-
-
-def _entry_id(item: Any) -> str:
-    name = str(getattr(item, "id", None) or getattr(item, "name", None) or "")
-    return urlsafe_b64encode(name.encode("utf-8", "surrogatepass")).decode().rstrip("=")
+    entries = entries_after(cursor, limit, fetch)
+    return Page(entries.found[:limit], next=entries.next(limit))
 
 
 # What the caller may see
@@ -463,7 +431,7 @@ async def _stream(service: Service, request: Request) -> Response:
     after = request.headers.get("last-event-id") or query.get("after") or NOW
     # Check the position before the response starts, while an error status can still be sent.
     first = await service.stream_pool.run(lambda: handle.changes(after=after, limit=_FIRST_BATCH))
-    check_stream_limits(service, caller)  # last, since the stream is counted right after
+    _check_stream_limits(service, caller)  # last, since the stream is counted right after
     service.concurrency_limiter.leave(request.scope)  # streams have limits of their own
     return StreamingResponse(
         _streamed(service, request, caller, handle, first if after == NOW else Feed(position=after, more=True), kinds),
@@ -508,17 +476,17 @@ async def _messages(
         quiet_s = 0.0
         while True:
             await service.authenticator.caller(request.headers)  # raises if the key has ended
-            if feed.more or poller.changes != seen or quiet_s >= KEEPALIVE_S or poller.stopping:
+            if feed.more or poller.changes != seen or quiet_s >= _KEEPALIVE_S or poller.stopping:
                 break
             await poller.wait_for_change(seen, _CHECK_KEY_EVERY_S)
             quiet_s += _CHECK_KEY_EVERY_S
-        if quiet_s >= KEEPALIVE_S:
+        if quiet_s >= _KEEPALIVE_S:
             yield b": still here\n\n"
         position = feed.position
         feed = await service.stream_pool.run(lambda after=position: handle.changes(after=after))
 
 
-def check_stream_limits(service: Service, caller: Caller) -> None:
+def _check_stream_limits(service: Service, caller: Caller) -> None:
     """Refuse one more stream if the service or the key has too many."""
     poller, settings = service.poller, service.settings
     if poller.followers >= settings.most_streams:

@@ -194,9 +194,8 @@ def handshake_reply(read: bytes) -> dict[str, Any] | None:
             "protocolVersion": params["protocolVersion"],
             "capabilities": {
                 "completions": {},
-                "logging": {},
                 "prompts": {"listChanged": False},
-                "resources": {"subscribe": True, "listChanged": True},
+                "resources": {"subscribe": False, "listChanged": False},
                 "tools": {"listChanged": False},
             },
             "serverInfo": {"name": NAME, "title": TITLE, "version": __version__},

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
-from zlib import crc32
 
-from everyword.errors import EverywordError, InvalidInput
+from everyword.errors import EverywordError
 from everyword.interfaces.mcp.tools import LISTS, MEMBERS, NEXT_CURSOR, AgentTool
+from everyword.interfaces.operations.pages import entries_after
 from everyword.memory import Memory
 from everyword.models.tokenizers import load_tokenizer
 from everyword.text.rendering import event_line, json_text, one_line, visible, visible_json
@@ -26,7 +26,6 @@ _MOST_IDS = 20
 _MOST_NESTED = 3  # items of a list inside an item
 _TIMES = {"at", "first_at", "last_at", "said_at", "valid_from", "valid_to", "deadline", "until"}
 _NOTHING = "The memory holds nothing about this."
-_LIST_CHANGED = "The list has changed since the page before. Start again without a cursor."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,47 +86,18 @@ def _page(tool: AgentTool, memory: Memory, given: dict[str, Any]) -> dict[str, A
         listed = operation.run(memory, given)
         return [_slim(operation.name, _document(one)) for one in getattr(listed, name, listed)]
 
-    start = after(cursor, items)
-    found = items(start + _PAGE_ITEMS + 1)
+    entries = entries_after(cursor, _PAGE_ITEMS, items)
     count, taken, tokens = load_tokenizer().count, 0, 0
-    for one in found[start : start + _PAGE_ITEMS]:
+    for one in entries.found[:_PAGE_ITEMS]:
         tokens += count(json_text(one))
         if tokens > PAGE_TOKENS - _ENVELOPE_TOKENS and taken:
             break
         taken += 1
-    end = start + taken
-    more = {NEXT_CURSOR: cursor_of(end, found[end - 1])} if len(found) > end else {}
-    return {name: found[start:end], **more}
+    following = entries.next(taken)
+    return {name: entries.found[:taken], **({NEXT_CURSOR: following} if following else {})}
 
 
 _ENVELOPE_TOKENS = 80  # the fence, the name of the list, the cursor
-
-
-def cursor_of(position: int, last: Mapping[str, Any]) -> str:
-    """Write a cursor: how many items were given, and a checksum of the last one."""
-    return f"{position}-{_checksum(last):08x}"
-
-
-def after(cursor: str | None, items: Callable[[int | None], Sequence[Mapping[str, Any]]]) -> int:
-    """Return the position after a cursor; find its item again if others came before it since."""
-    if cursor is None:
-        return 0
-    position, _, checksum = cursor.partition("-")
-    try:
-        start, known = int(position), int(checksum, 16)
-    except ValueError:
-        raise InvalidInput(f"Unknown cursor {cursor[:40]!r}.", fix="Give next_cursor of the page before.") from None
-    found = items(start)
-    if 0 < start <= len(found) and _checksum(found[start - 1]) == known:
-        return start
-    for place, one in enumerate(items(None), 1):
-        if _checksum(one) == known:
-            return place
-    raise InvalidInput(_LIST_CHANGED)
-
-
-def _checksum(item: Mapping[str, Any]) -> int:
-    return crc32(str(item.get("id") or item.get("uri") or item.get("name")).encode("utf-8", "surrogatepass"))
 
 
 # Documents

@@ -1,16 +1,14 @@
-"""The MCP server: handlers of the protocol's requests, and its transports, stdio and streamable HTTP."""
+"""The MCP server: handlers of the protocol's requests, and its transport over the standard streams."""
 
 from __future__ import annotations
 
-import hmac
 import json
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from everyword import __version__
-from everyword.errors import BadLocation, EverywordError, NotFound
-from everyword.interfaces.http.settings import LOOPBACK
+from everyword.errors import EverywordError, NotFound
 from everyword.interfaces.mcp import OpenMemory, resources, results, sdk
 from everyword.interfaces.mcp.fast_handshake import (
     INSTRUCTIONS,
@@ -21,31 +19,17 @@ from everyword.interfaces.mcp.fast_handshake import (
     Handshake,
 )
 from everyword.interfaces.mcp.reference_server import GRAPH_URI, TOOLS, KnowledgeGraph, ReferenceTool
-from everyword.interfaces.mcp.resources import Subscriptions
-from everyword.interfaces.mcp.sdk import Call, ProtocolError
+from everyword.interfaces.mcp.sdk import ProtocolError
 from everyword.interfaces.mcp.tools import AgentTool, ToolSet, agent_tools, hints
 from everyword.text.rendering import json_text
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
 
 R = TypeVar("R")
 Json = dict[str, Any]
 
-_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-_DEFAULT_LEVEL = "warning"  # of messages to a client that has not chosen one
-_PATH = "/mcp"
-_STOP_WITHIN_S = 3  # for pending requests; change streams never end by themselves
 
-
-def build(
-    opened: OpenMemory, *, tool_set: ToolSet = "all", reference_tools: bool = False, connections: bool = True
-) -> Any:
-    """Make a server for a memory.
-
-    connections: whether clients keep a connection, on which they can be notified.
-    """
-    asked = _Requests(opened, tool_set, reference_tools, connections)
+def build(opened: OpenMemory, *, tool_set: ToolSet = "all", reference_tools: bool = False) -> Any:
+    """Make a server for a memory."""
+    asked = _Requests(opened, tool_set, reference_tools)
     handlers: dict[str, sdk.Handler] = {
         "tools/list": _always({"tools": asked.listed}),
         "tools/call": asked.call_tool,
@@ -56,27 +40,13 @@ def build(
         "prompts/get": asked.get_prompt,
         "completion/complete": asked.complete,
     }
-    if connections:
-        handlers |= {
-            "resources/subscribe": asked.subscriptions.subscribe,
-            "resources/unsubscribe": asked.subscriptions.unsubscribe,
-            "logging/setLevel": _set_level,
-        }
-    return sdk.make_server(
-        handlers,
-        name=NAME,
-        version=__version__,
-        title=TITLE,
-        instructions=INSTRUCTIONS,
-        lifespan=asked.subscriptions.lifespan,
-        listen=asked.subscriptions.listen,
-    )
+    return sdk.make_server(handlers, name=NAME, version=__version__, title=TITLE, instructions=INSTRUCTIONS)
 
 
 def _always(result: Json) -> sdk.Handler:
     """Make a handler that always gives the same result."""
 
-    async def handle(_: Call) -> Json:
+    async def handle(_: Json) -> Json:
         return result
 
     return handle
@@ -85,46 +55,42 @@ def _always(result: Json) -> sdk.Handler:
 class _Requests:
     """The handlers of requests."""
 
-    def __init__(self, opened: OpenMemory, tool_set: ToolSet, reference_tools: bool, connections: bool) -> None:
-        self.subscriptions = Subscriptions(opened)
+    def __init__(self, opened: OpenMemory, tool_set: ToolSet, reference_tools: bool) -> None:
         self._opened = opened
-        self._connections = connections
         self._tools = agent_tools(wing=opened.wing, project_wing=opened.project_wing, tool_set=tool_set)
         self._graph_tools = TOOLS if reference_tools else {}
         self.listed = [*(tool.listed() for tool in self._tools.values())]
         self.listed += map(_reference_tool, self._graph_tools.values())
 
-    async def call_tool(self, call: Call) -> Json:
-        name: str = call.params["name"]
-        received: Json = call.params.get("arguments") or {}
+    async def call_tool(self, params: Json) -> Json:
+        name: str = params["name"]
+        received: Json = params.get("arguments") or {}
         if name in self._tools:
             tool = self._tools[name]
             run = partial(_run, tool, self._opened, received)
-            return await _answer(call, self._opened, run, operation=tool.operation, received=received)
+            return await _answer(self._opened, run, operation=tool.operation, received=received)
         if name in self._graph_tools:
             run = partial(_run_reference, self._graph_tools[name], self._opened, received)
-            return await _answer(call, self._opened, run)
+            return await _answer(self._opened, run)
         raise ProtocolError(f"Unknown tool {name[:200]!r}.")
 
-    async def list_resources(self, call: Call) -> Json:
-        cursor = call.params.get("cursor")
+    async def list_resources(self, params: Json) -> Json:
+        cursor = params.get("cursor")
         found = await self._in_thread(lambda: resources.page(self._opened, cursor))
-        if self._connections and call.keeps_connection:
-            await self.subscriptions.follow_list(call)
         more = [_GRAPH_RESOURCE] if self._graph_tools and cursor is None else []
         return {**found, "resources": [*found["resources"], *more]}
 
-    async def read_resource(self, call: Call) -> Json:
-        uri = str(call.params["uri"])
+    async def read_resource(self, params: Json) -> Json:
+        uri = str(params["uri"])
         read = _graph_as_text if uri == GRAPH_URI and self._graph_tools else partial(resources.read, uri=uri)
         return {"contents": [await self._in_thread(lambda: read(self._opened))]}
 
-    async def get_prompt(self, call: Call) -> Json:
-        name, arguments = call.params["name"], call.params.get("arguments")
+    async def get_prompt(self, params: Json) -> Json:
+        name, arguments = params["name"], params.get("arguments")
         return await self._in_thread(lambda: resources.prompt(self._opened, name, arguments))
 
-    async def complete(self, call: Call) -> Json:
-        return await self._in_thread(lambda: resources.completion(self._opened, call.params))
+    async def complete(self, params: Json) -> Json:
+        return await self._in_thread(lambda: resources.completion(self._opened, params))
 
     async def _in_thread(self, call: Callable[[], R]) -> R:
         """Run a request that is not a tool call; raise errors as protocol errors."""
@@ -161,29 +127,12 @@ def _run_reference(tool: ReferenceTool, opened: OpenMemory, received: Mapping[st
     return results.Result(text=text, document=structured).wire()
 
 
-async def _answer(call: Call, opened: OpenMemory, run: Callable[[], Json], **called: Any) -> Json:
+async def _answer(opened: OpenMemory, run: Callable[[], Json], **called: Any) -> Json:
     """Return errors as tool results: the model reads them and may try again."""
     try:
         return await opened.in_thread(run, **called)
     except Exception as error:
-        told = results.error_text(error)
-        expected = isinstance(error, EverywordError) and error.status < 500
-        await _log(call, "info" if expected else "error", f"{call.params['name']}: {told}")
-        return {"content": [{"type": "text", "text": told}], "isError": True}
-
-
-async def _set_level(call: Call) -> Json:
-    sdk.connection_state(call.session)["level"] = call.params["level"]
-    return {}
-
-
-async def _log(call: Call, level: str, text: str) -> None:
-    """Send a message to a client that keeps a connection and wants messages of this level."""
-    if not call.keeps_connection:
-        return
-    wanted = sdk.connection_state(call.session).get("level", _DEFAULT_LEVEL)
-    if _LEVELS.index(level) >= _LEVELS.index(wanted):
-        await call.notify("notifications/message", {"level": level, "logger": NAME, "data": text})
+        return {"content": [{"type": "text", "text": results.error_text(error)}], "isError": True}
 
 
 _GRAPH_RESOURCE = {
@@ -200,7 +149,7 @@ def _graph_as_text(opened: OpenMemory) -> Json:
     return {"uri": GRAPH_URI, "mimeType": "application/json", "text": json_text(graph, indent=2)}
 
 
-# Transports
+# The standard streams
 
 
 def serve_stdio(opened: OpenMemory, handshake: Handshake, **options: Any) -> None:
@@ -237,63 +186,3 @@ def error_reply(line: str) -> dict[str, Any] | None:
 
 def _json_rpc_error(id: str | int | None, code: int, message: str) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}
-
-
-def serve_http(opened: OpenMemory, host: str, port: int, *, token: str | None, **options: Any) -> None:
-    """Serve clients at http://HOST:PORT/mcp until the process is told to stop."""
-    import uvicorn
-    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-    from mcp.server.transport_security import TransportSecuritySettings
-    from starlette.applications import Starlette
-    from starlette.routing import Route
-
-    own = [f"{name}:*" for name in ("127.0.0.1", "localhost", "[::1]")]
-    here = host in LOOPBACK  # then a web page elsewhere must not reach this server by a name that leads here
-    security = TransportSecuritySettings(
-        enable_dns_rebinding_protection=here, allowed_hosts=own, allowed_origins=[f"http://{name}" for name in own]
-    )
-    manager = StreamableHTTPSessionManager(build(opened, **options), json_response=True, security_settings=security)
-    app: ASGIApp = Starlette(routes=[Route(_PATH, _Endpoint(manager))], lifespan=lambda _: manager.run())
-    opened.warm()
-    config = uvicorn.Config(
-        app if not token else _TokenRequired(app, token),
-        host=host,
-        port=port,
-        log_level="warning",
-        lifespan="on",
-        timeout_graceful_shutdown=_STOP_WITHIN_S,
-    )
-    try:
-        uvicorn.Server(config).run()
-    except SystemExit as error:  # uvicorn exits if it can't bind the address
-        raise BadLocation(f"Can't listen on {host}:{port}.", fix="Choose another port with --port.") from error
-
-
-class _Endpoint:
-    """The session manager as an application."""
-
-    def __init__(self, manager: Any) -> None:
-        self._manager = manager
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._manager.handle_request(scope, receive, send)
-
-
-class _TokenRequired:
-    """Wraps an application and requires the token."""
-
-    def __init__(self, app: ASGIApp, token: str) -> None:
-        self._app = app
-        self._expected = f"Bearer {token}".encode()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not self._has_token(scope):
-            headers = [(b"content-type", b"text/plain"), (b"www-authenticate", b"Bearer")]
-            await send({"type": "http.response.start", "status": 401, "headers": headers})
-            await send({"type": "http.response.body", "body": b"Send the token: Authorization: Bearer TOKEN\n"})
-            return
-        await self._app(scope, receive, send)
-
-    def _has_token(self, scope: Any) -> bool:
-        authorization = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
-        return hmac.compare_digest(authorization, self._expected)

@@ -21,6 +21,7 @@ from everyword.interfaces.operations.parameters import (
     TEXT,
     TEXTS,
     TIME,
+    Kind,
     Parameter,
 )
 from everyword.settings import AUTO
@@ -71,6 +72,26 @@ class Operation:
         return next((parameter for parameter in self.parameters if parameter.name == name), None)
 
 
+def _required(name: str, help: str, kind: Kind = TEXT) -> Parameter:
+    return Parameter(name, kind, help, required=True, positional=True)
+
+
+def _number(name: str, default: int, help: str) -> Parameter:
+    return Parameter(name, INTEGER, f"{help} (default: {default})", default=default)
+
+
+def _budget(default: int) -> Parameter:
+    return _number("budget", default, "at most this many tokens")
+
+
+def _limit(default: int) -> Parameter:
+    return _number("limit", default, "return at most this many")
+
+
+def _flag(name: str, help: str) -> Parameter:
+    return Parameter(name, FLAG, help, default=False)
+
+
 _WING = Parameter("wing", TEXT, "a person or project inside the space")
 _SESSION = Parameter("session", TEXT, "only this session")
 _SPEAKER = Parameter("speaker", TEXT, "only this speaker")
@@ -88,7 +109,7 @@ _SOURCE = Parameter(
 _META = Parameter(
     "meta", OBJECT, 'only events whose meta has these members, or numbers within limits: {"n": {"$gte": 3}}'
 )
-_QUERY = Parameter("query", TEXT, "the question", required=True, positional=True)
+_QUERY = _required("query", "the question")
 _BY = Parameter("by", TEXT, "who makes the edit (default: user; on a service, the name of the key)")
 _NOW = Parameter("now", TIME, "the time that counts as now (default: this machine's clock)")
 _REDACT = Parameter(
@@ -101,8 +122,8 @@ _WAIT = Parameter(
 )
 _SCOPE = (_NOW, _AS_OF, _WING, _SESSION, _SPEAKER, _SINCE, _UNTIL, _TAG, _ROLE, _SOURCE, _META)
 _LIMIT = Parameter("limit", INTEGER, "return at most this many (default: all)")
-_NEWEST_FIRST = Parameter("newest_first", FLAG, "latest first", default=False)
-_STATEMENT = Parameter("id", TEXT, "a statement's id", required=True, positional=True)
+_NEWEST_FIRST = _flag("newest_first", "latest first")
+_STATEMENT = _required("id", "a statement's id")
 _RECALL = (
     _QUERY,
     Parameter(
@@ -169,29 +190,19 @@ OPERATIONS = (
                 "the time zone of times that name none, such as Europe/Lisbon, +02:00 or local",
                 default="UTC",
             ),
-            Parameter("wait", FLAG, "encode each batch before reading the next", default=False),
-            Parameter(
-                "again",
-                FLAG,
-                "also read unchanged files, and restore events from them that were forgotten",
-                default=False,
-            ),
+            _flag("wait", "encode each batch before reading the next"),
+            _flag("again", "also read unchanged files, and restore events from them that were forgotten"),
         ),
         creates=True,
         progress=True,
     ),
-    Operation(
-        "recall",
-        "find the events that answer a question, best first",
-        parameters=_RECALL,
-        read_only=True,
-    ),
+    Operation("recall", "find the events that answer a question, best first", parameters=_RECALL, read_only=True),
     Operation(
         "context",
         "write a prompt-ready, cited context for a question",
         parameters=(
             _QUERY,
-            Parameter("budget", INTEGER, "at most this many tokens (default: 1200)", default=1200),
+            _budget(1200),
             Parameter(
                 "style",
                 TEXT,
@@ -205,13 +216,7 @@ OPERATIONS = (
     Operation(
         "ask",
         "answer a question with a citation, or say that the memory holds no answer",
-        parameters=(
-            _QUERY,
-            Parameter(
-                "budget", INTEGER, "at most this many tokens of context for an LLM (default: 1200)", default=1200
-            ),
-            *_SCOPE,
-        ),
+        parameters=(_QUERY, _number("budget", 1200, "at most this many tokens of context for an LLM"), *_SCOPE),
         read_only=True,
     ),
     Operation(
@@ -219,7 +224,7 @@ OPERATIONS = (
         "list what an agent should know before a conversation: who it is, and what matters now",
         details="Each line is cited. The lines stay the same until something new happens.",
         parameters=(
-            Parameter("budget", INTEGER, "at most this many tokens (default: 170)", default=170),
+            _budget(170),
             _WING,
             Parameter("topic", TEXT, "also tell what is known about this person or thing"),
             _NOW,
@@ -271,7 +276,7 @@ OPERATIONS = (
     Operation(
         "correct",
         "correct a statement, and its facts, in your own words; its history keeps the old version",
-        parameters=(_STATEMENT, Parameter("text", TEXT, "the correct statement", required=True, positional=True), _BY),
+        parameters=(_STATEMENT, _required("text", "the correct statement"), _BY),
     ),
     Operation(
         "retract",
@@ -292,10 +297,7 @@ OPERATIONS = (
         "records",
         "list edits: identities, corrections, retractions, answers to intents, undone changes",
         method="admin.records",
-        parameters=(
-            Parameter("kind", TEXT, "identity, correction, retraction, feedback or undo_change"),
-            _LIMIT,
-        ),
+        parameters=(Parameter("kind", TEXT, "identity, correction, retraction, feedback or undo_change"), _LIMIT),
         read_only=True,
         result="records",
     ),
@@ -315,7 +317,7 @@ OPERATIONS = (
         "entity",
         "show who or what a name refers to: its names, its type, and when it was mentioned",
         method="graph.entity",
-        parameters=(Parameter("name", TEXT, "any of its names, or its id", required=True, positional=True),),
+        parameters=(_required("name", "any of its names, or its id"),),
         read_only=True,
     ),
     Operation(
@@ -336,7 +338,7 @@ OPERATIONS = (
         "list what was true of a person or thing and what happened to it, in order of time",
         method="graph.timeline",
         parameters=(
-            Parameter("entity", TEXT, "any of its names", required=True, positional=True),
+            _required("entity", "any of its names"),
             Parameter("since", TIME, "only what was true or happened at this time or later"),
             Parameter("until", TIME, "only what was true or happened before this time"),
             _LIMIT,
@@ -356,10 +358,7 @@ OPERATIONS = (
         "merge two names that mean one person or thing",
         method="graph.merge",
         details="Events stay as they are. `undo` reverts it.",
-        parameters=(
-            Parameter("gone", TEXT, "the name that is merged", required=True, positional=True),
-            Parameter("into", TEXT, "the name that stays", required=True, positional=True),
-        ),
+        parameters=(_required("gone", "the name that is merged"), _required("into", "the name that stays")),
     ),
     Operation(
         "split",
@@ -367,7 +366,7 @@ OPERATIONS = (
         method="graph.split",
         details="Events stay as they are. `undo` reverts it.",
         parameters=(
-            Parameter("entity", TEXT, "the person or thing that is two", required=True, positional=True),
+            _required("entity", "the person or thing that is two"),
             Parameter(
                 "names",
                 TEXTS,
@@ -388,7 +387,7 @@ OPERATIONS = (
         "undo",
         "revert a merge or split",
         method="graph.undo",
-        parameters=(Parameter("number", INTEGER, "its number, as `edits` lists it", required=True, positional=True),),
+        parameters=(_required("number", "its number, as `edits` lists it", INTEGER),),
     ),
     Operation(
         "intents",
@@ -397,7 +396,7 @@ OPERATIONS = (
         parameters=(
             Parameter("status", TEXT, "resolved, rejected, deferred, expired or any (default: pending and scheduled)"),
             Parameter("category", TEXT, "task or plan"),
-            Parameter("limit", INTEGER, "return at most this many (default: 5)", default=5),
+            _limit(5),
             _NOW,
             _AS_OF,
         ),
@@ -411,8 +410,8 @@ OPERATIONS = (
         details="The log keeps the answer. It changes how readily intents of the same category are shown; a rejected "
         "intent is never shown again.",
         parameters=(
-            Parameter("id", TEXT, "an intent's id", required=True, positional=True),
-            Parameter("answer", TEXT, "accept, modify, defer, reject or done", required=True, positional=True),
+            _required("id", "an intent's id"),
+            _required("answer", "accept, modify, defer, reject or done"),
             Parameter("text", TEXT, "for modify: the intent in your own words"),
             Parameter("until", TIME, "for defer: not before this time (default: in a week)"),
             _BY,
@@ -422,11 +421,7 @@ OPERATIONS = (
         "window",
         "show what matters now, without a question: events, concepts and intents in three tiers",
         method="concepts.window",
-        parameters=(
-            Parameter("budget", INTEGER, "at most this many tokens (default: 2000)", default=2000),
-            _NOW,
-            _AS_OF,
-        ),
+        parameters=(_budget(2000), _NOW, _AS_OF),
         read_only=True,
     ),
     Operation(
@@ -434,8 +429,8 @@ OPERATIONS = (
         "show the memory as a place: wing, room (concept), hall (kind), closet (summary), drawer (event)",
         method="concepts.palace",
         parameters=(
-            Parameter("rooms", INTEGER, "at most this many rooms of a wing (default: 20)", default=20),
-            Parameter("drawers", INTEGER, "at most this many events of a room (default: 10)", default=10),
+            _number("rooms", 20, "at most this many rooms of a wing"),
+            _number("drawers", 10, "at most this many events of a room"),
             _AS_OF,
         ),
         read_only=True,
@@ -456,7 +451,7 @@ OPERATIONS = (
         "concept",
         "show one concept with its events, its edges and its journal",
         method="concepts.get",
-        parameters=(Parameter("id", TEXT, "a concept's id", required=True, positional=True), _AS_OF),
+        parameters=(_required("id", "a concept's id"), _AS_OF),
         read_only=True,
     ),
     Operation(
@@ -464,17 +459,14 @@ OPERATIONS = (
         "fold queued events into concepts, or show what that would change",
         method="concepts.fold",
         details="Events are folded as they are written. Some wait after an import, or where folding is off.",
-        parameters=(Parameter("dry_run", FLAG, "change nothing", default=False),),
+        parameters=(_flag("dry_run", "change nothing"),),
         scope="space",
     ),
     Operation(
         "journal",
         "list changes of the concept graph, with reasons and events",
         method="concepts.journal",
-        parameters=(
-            Parameter("about", TEXT, "only changes around a concept or an event, by its id"),
-            Parameter("limit", INTEGER, "return at most this many (default: 50)", default=50),
-        ),
+        parameters=(Parameter("about", TEXT, "only changes around a concept or an event, by its id"), _limit(50)),
         read_only=True,
         result="entries",
     ),
@@ -482,7 +474,7 @@ OPERATIONS = (
         "undo_change",
         "revert a change of the concept graph, for good",
         method="concepts.undo",
-        parameters=(Parameter("id", TEXT, "the id of a journal entry", required=True, positional=True), _BY),
+        parameters=(_required("id", "the id of a journal entry"), _BY),
     ),
     Operation(
         "show",
@@ -514,19 +506,7 @@ OPERATIONS = (
     Operation(
         "events",
         "list events in the order in which they happened",
-        parameters=(
-            _WING,
-            _SESSION,
-            _SPEAKER,
-            _SINCE,
-            _UNTIL,
-            _AS_OF,
-            _ROLE,
-            _SOURCE,
-            _META,
-            _NEWEST_FIRST,
-            _LIMIT,
-        ),
+        parameters=(_WING, _SESSION, _SPEAKER, _SINCE, _UNTIL, _AS_OF, _ROLE, _SOURCE, _META, _NEWEST_FIRST, _LIMIT),
         read_only=True,
         result="events",
     ),
@@ -541,22 +521,15 @@ OPERATIONS = (
             Parameter("speaker", TEXT, "the events of this speaker"),
             Parameter("wing", TEXT, "the events of this wing"),
             Parameter("before", TIME, "the events before this time"),
-            Parameter("dry_run", FLAG, "only show what would be removed", default=False),
-            Parameter(
-                "scrub",
-                FLAG,
-                "on PostgreSQL, rewrite the tables now, which locks them",
-                default=False,
-            ),
+            _flag("dry_run", "only show what would be removed"),
+            _flag("scrub", "on PostgreSQL, rewrite the tables now, which locks them"),
         ),
         destructive=True,
     ),
     Operation(
         "stats",
         "count what a space holds, and show the size of the file",
-        parameters=(
-            Parameter("parts", FLAG, "also show the size of each part of the file (reads all of it)", default=False),
-        ),
+        parameters=(_flag("parts", "also show the size of each part of the file (reads all of it)"),),
         scope="space",
         read_only=True,
     ),
@@ -564,14 +537,7 @@ OPERATIONS = (
         "verify",
         "check the file, and compare every index with the log",
         method="admin.verify",
-        parameters=(
-            Parameter(
-                "deep",
-                FLAG,
-                "also derive everything again and compare (takes as long as rebuild)",
-                default=False,
-            ),
-        ),
+        parameters=(_flag("deep", "also derive everything again and compare (takes as long as rebuild)"),),
         scope="file",
         read_only=True,
         progress=True,
@@ -590,14 +556,7 @@ OPERATIONS = (
         "settle",
         "do all queued work, such as vectors that a model failed to compute",
         method="admin.settle",
-        parameters=(
-            Parameter(
-                "scrub",
-                FLAG,
-                "on PostgreSQL, also rewrite the tables after a forget, which locks them",
-                default=False,
-            ),
-        ),
+        parameters=(_flag("scrub", "on PostgreSQL, also rewrite the tables after a forget, which locks them"),),
         scope="file",
         progress=True,
         result="done",
@@ -606,7 +565,7 @@ OPERATIONS = (
         "backup",
         "make a consistent copy of the whole file while others write",
         method="admin.backup",
-        parameters=(Parameter("path", PATH, "a new file; never overwritten", required=True, positional=True),),
+        parameters=(_required("path", "a new file; never overwritten", PATH),),
         scope="file",
         read_only=True,
         result="written",
@@ -635,13 +594,7 @@ API_OPERATIONS = (
         "activity",
         "count events in equal parts of time, and list speakers and wings",
         method="admin.activity",
-        parameters=(
-            _SPEAKER,
-            _SESSION,
-            _SINCE,
-            _UNTIL,
-            Parameter("parts", INTEGER, "number of parts (default: 120)", default=120),
-        ),
+        parameters=(_SPEAKER, _SESSION, _SINCE, _UNTIL, _number("parts", 120, "number of parts")),
         read_only=True,
     ),
     Operation(
@@ -656,17 +609,14 @@ API_OPERATIONS = (
         result="written",
     ),
     Operation(
-        "statement",
-        "read one statement by its id",
-        parameters=(Parameter("id", TEXT, "a statement's id", required=True),),
-        read_only=True,
+        "statement", "read one statement by its id", parameters=(_required("id", "a statement's id"),), read_only=True
     ),
     Operation(
         "changes",
         "read changes after a position: events, statements, concepts, intents, jobs, forgotten events",
         parameters=(
             Parameter("after", TEXT, 'the position that the previous call returned; "now" for the newest position'),
-            Parameter("limit", INTEGER, "at most this many changes of each kind (default: 100)", default=100),
+            _number("limit", 100, "at most this many changes of each kind"),
         ),
         read_only=True,
     ),
@@ -685,7 +635,7 @@ API_OPERATIONS = (
             Parameter("since", TIME, "start of the span", required=True),
             Parameter("until", TIME, "end of the span", required=True),
             Parameter("subject", TEXT, "only this person or thing; any of its names"),
-            Parameter("limit", INTEGER, "return at most this many (default: 100)", default=100),
+            _limit(100),
         ),
         read_only=True,
         result="facts",
@@ -694,17 +644,14 @@ API_OPERATIONS = (
         "intent",
         "read one intent by its id, whatever its status",
         method="intents.get",
-        parameters=(
-            Parameter("id", TEXT, "an intent's id", required=True),
-            _NOW,
-        ),
+        parameters=(_required("id", "an intent's id"), _NOW),
         read_only=True,
     ),
     Operation(
         "jobs",
         "list queued jobs, oldest first",
         method="admin.jobs",
-        parameters=(Parameter("limit", INTEGER, "return at most this many (default: 100)", default=100),),
+        parameters=(_limit(100),),
         read_only=True,
         result="jobs",
     ),
@@ -712,14 +659,14 @@ API_OPERATIONS = (
         "map",
         "list the strongest concepts, entities and intents, and the edges between them",
         method="graph.map",
-        parameters=(Parameter("limit", INTEGER, "at most this many nodes (default: 150)", default=150),),
+        parameters=(_number("limit", 150, "at most this many nodes"),),
         read_only=True,
     ),
     Operation(
         "meta_values",
         "list the different values that a member of `meta` has",
         method="admin.meta_values",
-        parameters=(Parameter("name", TEXT, "the name of the member", required=True),),
+        parameters=(_required("name", "the name of the member"),),
         read_only=True,
         result="values",
     ),
@@ -727,7 +674,7 @@ API_OPERATIONS = (
         "receipts",
         "list what was forgotten, latest first: when and how much, never what was said",
         method="admin.receipts",
-        parameters=(Parameter("limit", INTEGER, "return at most this many (default: 100)", default=100),),
+        parameters=(_limit(100),),
         read_only=True,
         result="receipts",
     ),
