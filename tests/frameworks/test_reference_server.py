@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import anyio
 import httpx
@@ -23,6 +24,11 @@ def test_all_that_a_client_may_ask(tmp_path: Path) -> None:
     from mcp.types import ResourceTemplateReference
     from pydantic import AnyUrl
 
+    heard: list[str] = []
+
+    async def hear(message: Any) -> None:
+        heard.append(type(getattr(message, "root", message)).__name__)
+
     options = ["--embedder", "hashing", "--memory", str(tmp_path / "m.db"), "--project", "/x/heron"]
     server = StdioServerParameters(
         command=sys.executable,
@@ -31,9 +37,10 @@ def test_all_that_a_client_may_ask(tmp_path: Path) -> None:
     )
 
     async def ask() -> None:
-        async with stdio_client(server) as streams, ClientSession(*streams) as client:
+        async with stdio_client(server) as streams, ClientSession(*streams, message_handler=hear) as client:
             about = await client.initialize()
             assert about.capabilities.resources is not None
+            assert about.capabilities.resources.subscribe
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
             assert all(tool.outputSchema for tool in tools.values())
             told = await client.call_tool("remember", {"text": "The boat is called Aurora.", "session": "x"})
@@ -44,7 +51,9 @@ def test_all_that_a_client_may_ask(tmp_path: Path) -> None:
             listed = await client.call_tool("events", {})
             assert listed.structuredContent is not None
             assert listed.structuredContent["events"][0]["wing"] == "heron"
+            await client.subscribe_resource(AnyUrl("everyword://sessions"))
             await client.list_resources()
+            await client.set_logging_level("info")
             assert (await client.call_tool("show", {"id": "ev_" + "0" * 32})).isError
             template = ResourceTemplateReference(type="ref/resource", uri="everyword://session/{name}")
             assert (await client.complete(template, {"name": "name", "value": "x"})).completion.values == ["x"]
@@ -53,8 +62,13 @@ def test_all_that_a_client_may_ask(tmp_path: Path) -> None:
             made = [{"name": "Ana", "entityType": "person", "observations": []}]
             created = await client.call_tool("create_entities", {"entities": made})
             assert created.structuredContent == {"entities": made}
+            await client.call_tool("remember", {"text": "Another.", "session": "y"})
+            with anyio.fail_after(20):
+                while not {"ResourceUpdatedNotification", "ResourceListChangedNotification"} <= set(heard):
+                    await anyio.sleep(0.05)
 
     anyio.run(ask)
+    assert "LoggingMessageNotification" in heard
 
 
 def test_the_service_answers_too() -> None:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -461,6 +462,23 @@ def test_resources_come_in_pages_and_session_names_are_completed(opened: OpenMem
         assert sorted(found.values) == [f"s01{number}" for number in range(10)]
 
     asked(build(opened), ask)
+
+
+def test_failures_are_logged_to_a_client_that_wants_it(opened: OpenMemory) -> None:
+    heard: list[Any] = []
+
+    async def hear(message: Any) -> None:
+        heard.append(message)
+
+    async def ask(client: Client) -> None:
+        await client.call_tool("show", {"id": "ev_" + "0" * 32})
+        await client.set_logging_level("info")
+        await client.call_tool("show", {"id": "ev_" + "0" * 32})
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the package marks logging as deprecated
+        asked(build(opened), ask, mode="legacy", logging_callback=hear)
+    assert [(one.level, one.logger, one.data[:14]) for one in heard] == [("info", "everyword", "show: NotFound")]
 
 
 def test_identity_and_wake_up_can_be_read_as_resources(opened: OpenMemory) -> None:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("everyword.interfaces")
 
 _READY_WITHIN_S = 5.0  # shorter than other requests wait for a database: a readiness probe needs an answer now
-_MCP_PATH = "/mcp"
+MCP_PATH = "/mcp"
 # The page loads nothing from other hosts, runs no inline scripts and may not be framed.
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -134,14 +134,14 @@ def _mcp(service: Service) -> McpRoute | None:
         return None
     from everyword.interfaces.http.mcp_route import McpRoute  # importing it takes a second
 
-    return McpRoute(service, _MCP_PATH)
+    return McpRoute(service, MCP_PATH)
 
 
 def _missing_mcp_route() -> Route:
     async def answer(_: Request) -> Response:
         return error_response(MissingExtra("MCP is not served here.", fix="Run: pip install 'everyword[mcp]'"))
 
-    return Route(_MCP_PATH, answer, methods=["GET", "POST", "DELETE"], name="mcp")
+    return Route(MCP_PATH, answer, methods=["GET", "POST", "DELETE"], name="mcp")
 
 
 # Every request

@@ -6,20 +6,22 @@ There are no MCP sessions. Each request is authenticated by itself, so that no s
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from everyword.errors import EverywordError
 from everyword.interfaces.http.access import Caller
-from everyword.interfaces.http.routes import SPACE, WING, pool_of, required_permission
+from everyword.interfaces.http.routes import KEEPALIVE_S, SPACE, WING, check_stream_limits, pool_of, required_permission
 from everyword.interfaces.http.service import Service
 from everyword.interfaces.mcp import OpenMemory
 from everyword.interfaces.mcp.server import build
@@ -37,6 +39,8 @@ class _McpRequest:
     caller: Caller
     space: str
     wing: str | None
+    headers: Headers
+    scope: Scope
 
 
 _REQUEST: ContextVar[_McpRequest] = ContextVar("everyword_mcp_request")
@@ -48,7 +52,7 @@ class McpRoute:
     def __init__(self, service: Service, path: str) -> None:
         self._service = service
         self._sessions = StreamableHTTPSessionManager(
-            app=build(_CallerMemory(service)),
+            app=build(_CallerMemory(service), connections=False),
             json_response=True,
             stateless=True,
             max_request_body_size=service.settings.max_body_bytes,
@@ -65,7 +69,9 @@ class McpRoute:
         received = parse_query((SPACE, WING), request.query_params.multi_items())
         space = received.get("space") or caller.default_space
         caller.check(Permission.READ, space)
-        token = _REQUEST.set(_McpRequest(caller=caller, space=space, wing=received.get("wing")))
+        token = _REQUEST.set(
+            _McpRequest(caller=caller, space=space, wing=received.get("wing"), headers=request.headers, scope=scope)
+        )
         try:
             await self._sessions.handle_request(scope, receive, send)
         finally:
@@ -111,6 +117,29 @@ class _CallerMemory(OpenMemory):
         if pool == "writing":
             pool = self._service.pool_for(pool, len(json.dumps(received)))
         return await self._service.run(pool, call, caller=request.caller, space=request.space)
+
+    @contextmanager
+    def following(self) -> Generator[None]:
+        """Count a subscription while it is open, within the limits of the service."""
+        request = _REQUEST.get()
+        check_stream_limits(self._service, request.caller)
+        self._service.concurrency_limiter.leave(request.scope)  # streams have limits of their own
+        with self._service.poller.following(request.caller.name):
+            yield
+
+    @property
+    def changes(self) -> int:
+        return self._service.poller.changes
+
+    async def wait_for_change(self, after: int) -> bool:
+        """Wait for a change or the keepalive interval; return False if the service stops or the key has ended."""
+        request, poller = _REQUEST.get(), self._service.poller
+        await poller.wait_for_change(after, KEEPALIVE_S)
+        try:
+            caller = await self._service.authenticator.caller(request.headers)
+        except EverywordError:
+            return False
+        return not poller.stopping and caller.name == request.caller.name
 
     def check(self, operation: Operation) -> None:
         """Raise NotAllowed for an operation that the caller's key does not allow."""

@@ -75,7 +75,7 @@ STREAM_PARAMETERS = (
     Parameter("after", TEXT, "a position; Last-Event-ID does the same (default: from now on)"),
     Parameter("kinds", TEXTS, f"which of {', '.join(STREAM_KINDS)} (default: all)"),
 )
-_KEEPALIVE_S = 15.0  # a comment is sent this often, since proxies close silent connections
+KEEPALIVE_S = 15.0  # a comment is sent this often, since proxies close silent connections
 _CHECK_KEY_EVERY_S = 1.0  # how soon a revoked key ends its stream
 _FIRST_BATCH = 100
 _POLL_INSTEAD = "Poll /v1/changes instead."
@@ -431,7 +431,7 @@ async def _stream(service: Service, request: Request) -> Response:
     after = request.headers.get("last-event-id") or query.get("after") or NOW
     # Check the position before the response starts, while an error status can still be sent.
     first = await service.stream_pool.run(lambda: handle.changes(after=after, limit=_FIRST_BATCH))
-    _check_stream_limits(service, caller)  # last, since the stream is counted right after
+    check_stream_limits(service, caller)  # last, since the stream is counted right after
     service.concurrency_limiter.leave(request.scope)  # streams have limits of their own
     return StreamingResponse(
         _streamed(service, request, caller, handle, first if after == NOW else Feed(position=after, more=True), kinds),
@@ -476,17 +476,17 @@ async def _messages(
         quiet_s = 0.0
         while True:
             await service.authenticator.caller(request.headers)  # raises if the key has ended
-            if feed.more or poller.changes != seen or quiet_s >= _KEEPALIVE_S or poller.stopping:
+            if feed.more or poller.changes != seen or quiet_s >= KEEPALIVE_S or poller.stopping:
                 break
             await poller.wait_for_change(seen, _CHECK_KEY_EVERY_S)
             quiet_s += _CHECK_KEY_EVERY_S
-        if quiet_s >= _KEEPALIVE_S:
+        if quiet_s >= KEEPALIVE_S:
             yield b": still here\n\n"
         position = feed.position
         feed = await service.stream_pool.run(lambda after=position: handle.changes(after=after))
 
 
-def _check_stream_limits(service: Service, caller: Caller) -> None:
+def check_stream_limits(service: Service, caller: Caller) -> None:
     """Refuse one more stream if the service or the key has too many."""
     poller, settings = service.poller, service.settings
     if poller.followers >= settings.most_streams:

@@ -33,7 +33,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from everyword.engine.retry import when_there
 from everyword.errors import EverywordError, InvalidInput, InvalidSetting, Overloaded, RequestTimeout, StoreUnreachable
-from everyword.interfaces.http.app import build
+from everyword.interfaces.http.app import MCP_PATH, build
 from everyword.interfaces.http.bodies import error_response, json_response
 from everyword.interfaces.http.observability import limit_log
 from everyword.interfaces.http.routes import STREAM_PATH
@@ -198,7 +198,7 @@ class MemoryServer(GracefulServer):
             await asyncio.sleep(_SLOW_READER_S)
             for connection in list(self.server_state.connections):
                 one: Any = connection
-                if one.flow.write_paused and one.scope is not None and one.scope["path"] == STREAM_PATH:
+                if one.flow.write_paused and one.scope is not None and one.scope["path"] in (STREAM_PATH, MCP_PATH):
                     one.transport.abort()
 
 

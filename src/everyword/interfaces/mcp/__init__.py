@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from everyword.errors import Closed, EverywordError
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from everyword.memory import Memory
 
 R = TypeVar("R")
+
+_POLL_EVERY_S = 0.5  # the delay of change notifications
 
 
 class OpenMemory:
@@ -60,6 +62,23 @@ class OpenMemory:
         from anyio import to_thread  # importing it takes time
 
         return await to_thread.run_sync(call)
+
+    @contextmanager
+    def following(self) -> Generator[None]:
+        """Count a subscription while it is open."""
+        yield
+
+    @property
+    def changes(self) -> int:
+        """How many changes were seen, if they are counted."""
+        return 0
+
+    async def wait_for_change(self, after: int) -> bool:
+        """Wait for a change, or until the next poll is due; return False once the server has ended."""
+        import anyio  # importing it takes time
+
+        await anyio.sleep(_POLL_EVERY_S)
+        return not self._closed
 
     def warm(self) -> None:
         """Load the model in a thread, so that the first question does not wait for it."""

@@ -194,8 +194,9 @@ def handshake_reply(read: bytes) -> dict[str, Any] | None:
             "protocolVersion": params["protocolVersion"],
             "capabilities": {
                 "completions": {},
+                "logging": {},
                 "prompts": {"listChanged": False},
-                "resources": {"subscribe": False, "listChanged": False},
+                "resources": {"subscribe": True, "listChanged": True},
                 "tools": {"listChanged": False},
             },
             "serverInfo": {"name": NAME, "title": TITLE, "version": __version__},

@@ -6,9 +6,12 @@ Some frameworks need 1.x (crewai, langchain-mcp-adapters), which has another int
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, cast
+
+from everyword.interfaces.mcp.fast_handshake import VERSIONS
 
 IS_2 = find_spec("mcp.server.context") is not None  # a module that 1.x does not have
 types: Any = import_module("mcp_types" if IS_2 else "mcp.types")
@@ -23,9 +26,12 @@ _REQUESTS = {
     "resources/list": "ListResources",
     "resources/templates/list": "ListResourceTemplates",
     "resources/read": "ReadResource",
+    "resources/subscribe": "Subscribe",
+    "resources/unsubscribe": "Unsubscribe",
     "prompts/list": "ListPrompts",
     "prompts/get": "GetPrompt",
     "completion/complete": "Complete",
+    "logging/setLevel": "SetLevel",
 }
 
 
@@ -37,7 +43,21 @@ class ProtocolError(Exception):
         self.code = code
 
 
-Handler = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]  # from the parameters of a request
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A request of a client."""
+
+    params: dict[str, Any]
+    session: Any  # the package's own, which sends notifications
+    lifespan: Any  # what the lifespan of the server yielded
+    keeps_connection: bool  # of a protocol revision whose clients are notified on their connection
+
+    async def notify(self, method: str, params: dict[str, Any] | None = None) -> None:
+        """Send a notification on the client's connection."""
+        await notify(self.session, method, params)
+
+
+Handler = Callable[[Call], Awaitable[dict[str, Any]]]
 
 
 def make_server(
@@ -47,13 +67,33 @@ def make_server(
     version: str,
     title: str,
     instructions: str,
+    lifespan: Any,
+    listen: Callable[[Any, Any], Awaitable[Any]],
 ) -> Any:
-    """Make a server of the installed version. handlers: by method."""
+    """Make a server of the installed version.
+
+    handlers: by method. listen: the handler of subscriptions/listen, in terms of 2.x.
+    """
     lowlevel: Any = import_module("mcp.server.lowlevel")
-    about = {"version": version, "instructions": instructions, **({"title": title} if IS_2 else {})}
-    server: Any = lowlevel.Server(name, **about)
+    base: Any = lowlevel.Server
+
+    class NotifyingServer(base):
+        """Declares resource notifications for every transport."""
+
+        def create_initialization_options(self, notification_options: Any = None, *rest: Any, **more: Any) -> Any:
+            notifies = "resources/subscribe" in handlers
+            options = notification_options or lowlevel.NotificationOptions(resources_changed=notifies)
+            made = cast("Any", super().create_initialization_options(options, *rest, **more))  # pyright: ignore
+            if not IS_2:
+                made.capabilities.resources.subscribe = notifies
+            return made
+
+    about: dict[str, Any] = {"version": version, "instructions": instructions, "lifespan": lifespan}
+    server: Any = NotifyingServer(name, **about, **({"title": title} if IS_2 else {}))
     for method, handler in handlers.items():
         (_add_2 if IS_2 else _add_1)(server, method, handler)
+    if IS_2:
+        server.add_request_handler("subscriptions/listen", types.SubscriptionsListenRequestParams, listen)
     return server
 
 
@@ -63,9 +103,15 @@ def _add_2(server: Any, method: str, handler: Handler) -> None:
     is_list = method.endswith("/list")
     params_type = types.PaginatedRequestParams if is_list else getattr(types, f"{_REQUESTS[method]}RequestParams")
 
-    async def handle(_: Any, params: Any) -> Any:
+    async def handle(context: Any, params: Any) -> Any:
+        call = Call(
+            params=_params(params),
+            session=context.session,
+            lifespan=context.lifespan_context,
+            keeps_connection=context.protocol_version in VERSIONS,
+        )
         try:
-            return _result_type(method).model_validate(await handler(_params(params)))
+            return _result_type(method).model_validate(await handler(call))
         except ProtocolError as error:
             raise MCPError(error.code, str(error)) from error
 
@@ -76,8 +122,15 @@ def _add_1(server: Any, method: str, handler: Handler) -> None:
     errors: Any = import_module("mcp.shared.exceptions")
 
     async def handle(request: Any) -> Any:
+        context = server.request_context
+        call = Call(
+            params=_params(request.params),
+            session=context.session,
+            lifespan=context.lifespan_context,
+            keeps_connection=True,
+        )
         try:
-            return types.ServerResult(_result_type(method).model_validate(await handler(_params(request.params))))
+            return types.ServerResult(_result_type(method).model_validate(await handler(call)))
         except ProtocolError as error:
             raise errors.McpError(types.ErrorData(code=error.code, message=str(error))) from error
 
@@ -89,7 +142,33 @@ def _params(params: Any) -> dict[str, Any]:
 
 
 def _result_type(method: str) -> Any:
-    return getattr(types, f"{_REQUESTS[method]}Result")
+    return getattr(types, f"{_REQUESTS[method]}Result", types.EmptyResult)
+
+
+async def notify(session: Any, method: str, params: dict[str, Any] | None = None) -> None:
+    """Send a notification to the client of a session."""
+    name = {
+        "notifications/message": "LoggingMessageNotification",
+        "notifications/resources/updated": "ResourceUpdatedNotification",
+        "notifications/resources/list_changed": "ResourceListChangedNotification",
+    }[method]
+    message = getattr(types, name).model_validate({"method": method, **({"params": params} if params else {})})
+    await session.send_notification(message if IS_2 else types.ServerNotification(message))
+
+
+def connection_state(session: Any) -> dict[str, Any]:
+    """Return a dict that lives as long as the client's connection."""
+    # Neither version has public access to the connection; in 1.x the session is the connection.
+    holder = session._connection if IS_2 else session
+    if IS_2:
+        return holder.state
+    return holder.__dict__.setdefault("everyword", {})
+
+
+def at_end_of_connection(session: Any, callback: Callable[[], None]) -> None:
+    """Call back when the client's connection ends."""
+    stack = session._connection.exit_stack if IS_2 else session._exit_stack
+    stack.callback(callback)
 
 
 def is_message(line: str) -> bool:

@@ -19,17 +19,26 @@ from everyword.interfaces.mcp.fast_handshake import (
     Handshake,
 )
 from everyword.interfaces.mcp.reference_server import GRAPH_URI, TOOLS, KnowledgeGraph, ReferenceTool
-from everyword.interfaces.mcp.sdk import ProtocolError
+from everyword.interfaces.mcp.resources import Subscriptions
+from everyword.interfaces.mcp.sdk import Call, ProtocolError
 from everyword.interfaces.mcp.tools import AgentTool, ToolSet, agent_tools, hints
 from everyword.text.rendering import json_text
 
 R = TypeVar("R")
 Json = dict[str, Any]
 
+_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+_DEFAULT_LEVEL = "warning"  # of messages to a client that has not chosen one
 
-def build(opened: OpenMemory, *, tool_set: ToolSet = "all", reference_tools: bool = False) -> Any:
-    """Make a server for a memory."""
-    asked = _Requests(opened, tool_set, reference_tools)
+
+def build(
+    opened: OpenMemory, *, tool_set: ToolSet = "all", reference_tools: bool = False, connections: bool = True
+) -> Any:
+    """Make a server for a memory.
+
+    connections: whether clients keep a connection, on which they can be notified.
+    """
+    asked = _Requests(opened, tool_set, reference_tools, connections)
     handlers: dict[str, sdk.Handler] = {
         "tools/list": _always({"tools": asked.listed}),
         "tools/call": asked.call_tool,
@@ -40,13 +49,27 @@ def build(opened: OpenMemory, *, tool_set: ToolSet = "all", reference_tools: boo
         "prompts/get": asked.get_prompt,
         "completion/complete": asked.complete,
     }
-    return sdk.make_server(handlers, name=NAME, version=__version__, title=TITLE, instructions=INSTRUCTIONS)
+    if connections:
+        handlers |= {
+            "resources/subscribe": asked.subscriptions.subscribe,
+            "resources/unsubscribe": asked.subscriptions.unsubscribe,
+            "logging/setLevel": _set_level,
+        }
+    return sdk.make_server(
+        handlers,
+        name=NAME,
+        version=__version__,
+        title=TITLE,
+        instructions=INSTRUCTIONS,
+        lifespan=asked.subscriptions.lifespan,
+        listen=asked.subscriptions.listen,
+    )
 
 
 def _always(result: Json) -> sdk.Handler:
     """Make a handler that always gives the same result."""
 
-    async def handle(_: Json) -> Json:
+    async def handle(_: Call) -> Json:
         return result
 
     return handle
@@ -55,42 +78,46 @@ def _always(result: Json) -> sdk.Handler:
 class _Requests:
     """The handlers of requests."""
 
-    def __init__(self, opened: OpenMemory, tool_set: ToolSet, reference_tools: bool) -> None:
+    def __init__(self, opened: OpenMemory, tool_set: ToolSet, reference_tools: bool, connections: bool) -> None:
+        self.subscriptions = Subscriptions(opened)
         self._opened = opened
+        self._connections = connections
         self._tools = agent_tools(wing=opened.wing, project_wing=opened.project_wing, tool_set=tool_set)
         self._graph_tools = TOOLS if reference_tools else {}
         self.listed = [*(tool.listed() for tool in self._tools.values())]
         self.listed += map(_reference_tool, self._graph_tools.values())
 
-    async def call_tool(self, params: Json) -> Json:
-        name: str = params["name"]
-        received: Json = params.get("arguments") or {}
+    async def call_tool(self, call: Call) -> Json:
+        name: str = call.params["name"]
+        received: Json = call.params.get("arguments") or {}
         if name in self._tools:
             tool = self._tools[name]
             run = partial(_run, tool, self._opened, received)
-            return await _answer(self._opened, run, operation=tool.operation, received=received)
+            return await _answer(call, self._opened, run, operation=tool.operation, received=received)
         if name in self._graph_tools:
             run = partial(_run_reference, self._graph_tools[name], self._opened, received)
-            return await _answer(self._opened, run)
+            return await _answer(call, self._opened, run)
         raise ProtocolError(f"Unknown tool {name[:200]!r}.")
 
-    async def list_resources(self, params: Json) -> Json:
-        cursor = params.get("cursor")
+    async def list_resources(self, call: Call) -> Json:
+        cursor = call.params.get("cursor")
         found = await self._in_thread(lambda: resources.page(self._opened, cursor))
+        if self._connections and call.keeps_connection:
+            await self.subscriptions.follow_list(call)
         more = [_GRAPH_RESOURCE] if self._graph_tools and cursor is None else []
         return {**found, "resources": [*found["resources"], *more]}
 
-    async def read_resource(self, params: Json) -> Json:
-        uri = str(params["uri"])
+    async def read_resource(self, call: Call) -> Json:
+        uri = str(call.params["uri"])
         read = _graph_as_text if uri == GRAPH_URI and self._graph_tools else partial(resources.read, uri=uri)
         return {"contents": [await self._in_thread(lambda: read(self._opened))]}
 
-    async def get_prompt(self, params: Json) -> Json:
-        name, arguments = params["name"], params.get("arguments")
+    async def get_prompt(self, call: Call) -> Json:
+        name, arguments = call.params["name"], call.params.get("arguments")
         return await self._in_thread(lambda: resources.prompt(self._opened, name, arguments))
 
-    async def complete(self, params: Json) -> Json:
-        return await self._in_thread(lambda: resources.completion(self._opened, params))
+    async def complete(self, call: Call) -> Json:
+        return await self._in_thread(lambda: resources.completion(self._opened, call.params))
 
     async def _in_thread(self, call: Callable[[], R]) -> R:
         """Run a request that is not a tool call; raise errors as protocol errors."""
@@ -127,12 +154,29 @@ def _run_reference(tool: ReferenceTool, opened: OpenMemory, received: Mapping[st
     return results.Result(text=text, document=structured).wire()
 
 
-async def _answer(opened: OpenMemory, run: Callable[[], Json], **called: Any) -> Json:
+async def _answer(call: Call, opened: OpenMemory, run: Callable[[], Json], **called: Any) -> Json:
     """Return errors as tool results: the model reads them and may try again."""
     try:
         return await opened.in_thread(run, **called)
     except Exception as error:
-        return {"content": [{"type": "text", "text": results.error_text(error)}], "isError": True}
+        told = results.error_text(error)
+        expected = isinstance(error, EverywordError) and error.status < 500
+        await _log(call, "info" if expected else "error", f"{call.params['name']}: {told}")
+        return {"content": [{"type": "text", "text": told}], "isError": True}
+
+
+async def _set_level(call: Call) -> Json:
+    sdk.connection_state(call.session)["level"] = call.params["level"]
+    return {}
+
+
+async def _log(call: Call, level: str, text: str) -> None:
+    """Send a message to a client that keeps a connection and wants messages of this level."""
+    if not call.keeps_connection:
+        return
+    wanted = sdk.connection_state(call.session).get("level", _DEFAULT_LEVEL)
+    if _LEVELS.index(level) >= _LEVELS.index(wanted):
+        await call.notify("notifications/message", {"level": level, "logger": NAME, "data": text})
 
 
 _GRAPH_RESOURCE = {
