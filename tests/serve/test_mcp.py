@@ -13,17 +13,21 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import httpx2
 import jsonschema
 import pytest
 from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import ResourceTemplateReference
 from mcp_types import version as versions
 from tests.fences import inside
+from tests.serve.service import free_port, wait_for_port
 
 from everyword import Memory
+from everyword.errors import InvalidSetting
 from everyword.interfaces.mcp import OpenMemory
-from everyword.interfaces.mcp.__main__ import wing_of_folder
+from everyword.interfaces.mcp.__main__ import run, wing_of_folder
 from everyword.interfaces.mcp.fast_handshake import (
     VERSIONS,
     early_reply,
@@ -415,6 +419,11 @@ def test_unknown_names_are_refused(opened: OpenMemory) -> None:
     asked(build(opened), ask)
 
 
+def test_a_memory_is_not_served_to_the_network_without_a_token(tmp_path: Path) -> None:
+    with pytest.raises(InvalidSetting, match="token"):
+        run(str(tmp_path / "memory.db"), transport="http", host="0.0.0.0")
+
+
 def test_without_the_protocol_s_package_the_fix_is_told_and_nobody_is_greeted(tmp_path: Path) -> None:
     code = "import sys; sys.modules['mcp'] = None; from everyword.interfaces.mcp.__main__ import main; sys.exit(main())"
     done = subprocess.run(
@@ -650,3 +659,31 @@ def test_two_clients_over_stdio_on_one_file(tmp_path: Path) -> None:
                 assert json.loads(in_fence(await first.call_tool("stats", {})))["events"] == 10
 
     anyio.run(together)
+
+
+def test_two_clients_over_http_who_know_the_token(tmp_path: Path) -> None:
+    port = free_port()
+    process = subprocess.Popen(
+        [sys.executable, *COMMAND, "--memory", str(tmp_path / "m.db"), "--transport", "http", "--port", str(port)],
+        env={**os.environ, "EVERYWORD_MCP_TOKEN": "sesame"},
+    )
+    try:
+        wait_for_port(port)
+
+        async def together() -> None:
+            url = f"http://127.0.0.1:{port}/mcp"
+            assert httpx2.post(url, json=HANDSHAKE).status_code == 401
+            assert httpx2.post(url, json=HANDSHAKE, headers={"Authorization": "Bearer x"}).status_code == 401
+            async with (
+                httpx2.AsyncClient(headers={"Authorization": "Bearer sesame"}) as knows,
+                Client(streamable_http_client(url, http_client=knows)) as first,
+                Client(streamable_http_client(url, http_client=knows), mode="legacy") as second,
+            ):
+                with anyio.fail_after(20):
+                    await first.call_tool("remember", {"text": "The boat is called Aurora."})
+                    assert "Aurora" in said(await second.call_tool("recall", {"query": "the boat"}))
+
+        anyio.run(together)
+    finally:
+        process.terminate()
+        process.wait(20)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import warnings
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ResourcesListChanged, ResourceUpdated
-from tests.serve.service import serving
+from tests.serve.service import free_port, serving, wait_for_port
 
 from everyword import Memory
 
@@ -54,6 +55,20 @@ class Heard:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def address(path: Path) -> Iterator[str]:
+    """Serve MCP alone, over HTTP."""
+    port = free_port()
+    command = [sys.executable, *COMMAND, "--memory", str(path), "--transport", "http", "--port", str(port)]
+    process = subprocess.Popen(command, env={**os.environ})
+    try:
+        wait_for_port(port)
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.terminate()
+        process.wait(20)
 
 
 @asynccontextmanager
@@ -134,6 +149,14 @@ def test_over_stdio_a_client_of_either_kind_is_told(path: Path) -> None:
 
 def test_over_stdio_a_newer_client_listens(path: Path) -> None:
     anyio.run(newer, over_stdio(path), path)
+
+
+def test_over_http_clients_of_both_kinds_are_told(address: str, path: Path) -> None:
+    anyio.run(older, address, path)
+
+
+def test_over_http_a_newer_client_listens(address: str, path: Path) -> None:
+    anyio.run(newer, address, path)
 
 
 def test_the_service_tells_a_listener_within_what_its_key_opens(path: Path) -> None:

@@ -1,6 +1,6 @@
 """Serve a memory over MCP: `everyword mcp`, or `python -m everyword.interfaces.mcp`.
 
-Heavy modules are imported late, so that a client gets its first reply while the MCP package and the model load.
+Heavy modules are imported late, so that a stdio client gets its first reply while the MCP package and the model load.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Literal
 
-from everyword.errors import EverywordError
+from everyword.errors import EverywordError, InvalidSetting
 from everyword.extras import need
 from everyword.interfaces.cli.defaults import default_path
-from everyword.interfaces.mcp import OpenMemory
-from everyword.interfaces.mcp.fast_handshake import early_results, shake_hands
 from everyword.interfaces.mcp.tools import TOOL_SETS, ToolSet, agent_tools
 
+Transport = Literal["stdio", "http"]
+DEFAULT_PORT = 7331
 _PROGRAM = "python -m everyword.interfaces.mcp"
 
 
@@ -27,7 +28,11 @@ def main(argv: Sequence[str] | None = None, *, program: str = _PROGRAM) -> int:
     """Parse the command line and serve; return the exit code."""
     options = vars(_parser(program).parse_args(argv))
     try:
-        run(options.pop("memory") or default_path(make_folder=True), **options)
+        run(
+            options.pop("memory") or default_path(make_folder=True),
+            **options,
+            token=os.environ.get("EVERYWORD_MCP_TOKEN") or None,
+        )
     except KeyboardInterrupt:
         return 130  # 128 + SIGINT, as shells report it
     except EverywordError as error:
@@ -37,14 +42,13 @@ def main(argv: Sequence[str] | None = None, *, program: str = _PROGRAM) -> int:
 
 
 def _parser(program: str = _PROGRAM) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=program, description="Serve a memory over MCP to the client that starts it. Over HTTP: everyword serve."
-    )
+    parser = argparse.ArgumentParser(prog=program, description="Serve a memory over MCP.")
     parser.add_argument(
         "--memory",
         metavar="PATH",
         help="a file, created if missing (default: EVERYWORD_MEMORY, or memory.db in the user's data folder)",
     )
+    parser.add_argument("--transport", choices=("stdio", "http"), default="stdio")
     parser.add_argument("--space", metavar="NAME", help="the tenant that clients see")
     parser.add_argument("--wing", metavar="NAME", help="the person or project that clients see")
     parser.add_argument(
@@ -62,36 +66,62 @@ def _parser(program: str = _PROGRAM) -> argparse.ArgumentParser:
         help="core: only remember, recall, context, ask, wake_up and forget",
     )
     parser.add_argument("--reference-tools", action="store_true", help="also offer the reference server's nine tools")
+    parser.add_argument("--host", default="127.0.0.1", help="for http")
+    parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="for http")
     return parser
 
 
 def run(
     memory_path: str,
     *,
+    transport: Transport = "stdio",
     space: str | None = None,
     wing: str | None = None,
     project: str | None = None,
     embedder: str | None = None,
     tools: ToolSet = "all",
     reference_tools: bool = False,
+    host: str = "127.0.0.1",
+    port: int = DEFAULT_PORT,
+    token: str | None = None,
 ) -> None:
-    """Serve the client at the other end of the standard streams until it leaves.
+    """Serve until the client leaves (stdio) or the process is told to stop (http).
 
     space, wing: what clients see. project: the folder of the project at hand, whose wing `remember` and `wake_up` use,
     as hooks do; other tools see the whole space. tools: "core" offers six tools. reference_tools: also offer the nine
-    tools of MCP's reference memory server.
+    tools of MCP's reference memory server. token: what HTTP clients must send as `Authorization: Bearer`; required
+    unless the host is this machine.
     """
     if find_spec("mcp") is None:
         need("mcp", extra="mcp")  # raises, before the handshake
     project_wing = None if project is None else wing_of_folder(project)
-    # Before heavy imports. The reference tools need those for their descriptions.
-    offered = agent_tools(wing=wing, project_wing=project_wing, tool_set=tools)
-    handshake = shake_hands(_prepare, {} if reference_tools else early_results(offered))
-    from everyword.interfaces.mcp.server import serve_stdio
+    if transport == "stdio":
+        from everyword.interfaces.mcp.fast_handshake import early_results, shake_hands
+
+        # Before heavy imports. The reference tools need those for their descriptions.
+        offered = agent_tools(wing=wing, project_wing=project_wing, tool_set=tools)
+        handshake = shake_hands(_prepare, {} if reference_tools else early_results(offered))
+    elif transport == "http":
+        from everyword.interfaces.http.settings import LOOPBACK
+
+        if host not in LOOPBACK and not token:
+            raise InvalidSetting(
+                f"Serving on {host} needs a token.",
+                fix="Set EVERYWORD_MCP_TOKEN, or serve on 127.0.0.1.",
+            )
+        handshake = None
+    else:
+        raise InvalidSetting(f"Unknown transport {transport!r}.", fix="Valid transports: stdio, http.")
+    from everyword.interfaces.mcp import OpenMemory
+    from everyword.interfaces.mcp.server import serve_http, serve_stdio
 
     opened = OpenMemory(memory_path, space=space, wing=wing, project_wing=project_wing, embedder=embedder)
+    offer = {"tool_set": tools, "reference_tools": reference_tools}
     try:
-        serve_stdio(opened, handshake, tool_set=tools, reference_tools=reference_tools)
+        if handshake is not None:
+            serve_stdio(opened, handshake, **offer)
+        else:
+            serve_http(opened, host, port, token=token, **offer)
     finally:
         opened.close()
 

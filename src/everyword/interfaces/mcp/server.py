@@ -1,14 +1,16 @@
-"""The MCP server: handlers of the protocol's requests, and its transport over the standard streams."""
+"""The MCP server: handlers of the protocol's requests, and its transports, stdio and streamable HTTP."""
 
 from __future__ import annotations
 
+import hmac
 import json
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from everyword import __version__
-from everyword.errors import EverywordError, NotFound
+from everyword.errors import BadLocation, EverywordError, NotFound
+from everyword.interfaces.http.settings import LOOPBACK
 from everyword.interfaces.mcp import OpenMemory, resources, results, sdk
 from everyword.interfaces.mcp.fast_handshake import (
     INSTRUCTIONS,
@@ -24,11 +26,16 @@ from everyword.interfaces.mcp.sdk import Call, ProtocolError
 from everyword.interfaces.mcp.tools import AgentTool, ToolSet, agent_tools, hints
 from everyword.text.rendering import json_text
 
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
 R = TypeVar("R")
 Json = dict[str, Any]
 
 _LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 _DEFAULT_LEVEL = "warning"  # of messages to a client that has not chosen one
+_PATH = "/mcp"
+_STOP_WITHIN_S = 3  # for pending requests; change streams never end by themselves
 
 
 def build(
@@ -193,7 +200,7 @@ def _graph_as_text(opened: OpenMemory) -> Json:
     return {"uri": GRAPH_URI, "mimeType": "application/json", "text": json_text(graph, indent=2)}
 
 
-# The standard streams
+# Transports
 
 
 def serve_stdio(opened: OpenMemory, handshake: Handshake, **options: Any) -> None:
@@ -230,3 +237,63 @@ def error_reply(line: str) -> dict[str, Any] | None:
 
 def _json_rpc_error(id: str | int | None, code: int, message: str) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}
+
+
+def serve_http(opened: OpenMemory, host: str, port: int, *, token: str | None, **options: Any) -> None:
+    """Serve clients at http://HOST:PORT/mcp until the process is told to stop."""
+    import uvicorn
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+    from mcp.server.transport_security import TransportSecuritySettings
+    from starlette.applications import Starlette
+    from starlette.routing import Route
+
+    own = [f"{name}:*" for name in ("127.0.0.1", "localhost", "[::1]")]
+    here = host in LOOPBACK  # then a web page elsewhere must not reach this server by a name that leads here
+    security = TransportSecuritySettings(
+        enable_dns_rebinding_protection=here, allowed_hosts=own, allowed_origins=[f"http://{name}" for name in own]
+    )
+    manager = StreamableHTTPSessionManager(build(opened, **options), json_response=True, security_settings=security)
+    app: ASGIApp = Starlette(routes=[Route(_PATH, _Endpoint(manager))], lifespan=lambda _: manager.run())
+    opened.warm()
+    config = uvicorn.Config(
+        app if not token else _TokenRequired(app, token),
+        host=host,
+        port=port,
+        log_level="warning",
+        lifespan="on",
+        timeout_graceful_shutdown=_STOP_WITHIN_S,
+    )
+    try:
+        uvicorn.Server(config).run()
+    except SystemExit as error:  # uvicorn exits if it can't bind the address
+        raise BadLocation(f"Can't listen on {host}:{port}.", fix="Choose another port with --port.") from error
+
+
+class _Endpoint:
+    """The session manager as an application."""
+
+    def __init__(self, manager: Any) -> None:
+        self._manager = manager
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._manager.handle_request(scope, receive, send)
+
+
+class _TokenRequired:
+    """Wraps an application and requires the token."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._expected = f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not self._has_token(scope):
+            headers = [(b"content-type", b"text/plain"), (b"www-authenticate", b"Bearer")]
+            await send({"type": "http.response.start", "status": 401, "headers": headers})
+            await send({"type": "http.response.body", "body": b"Send the token: Authorization: Bearer TOKEN\n"})
+            return
+        await self._app(scope, receive, send)
+
+    def _has_token(self, scope: Any) -> bool:
+        authorization = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+        return hmac.compare_digest(authorization, self._expected)
