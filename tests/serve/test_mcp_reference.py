@@ -15,7 +15,7 @@ from mcp import Client
 from everyword import Memory
 from everyword.errors import InvalidInput, NotFound
 from everyword.interfaces.mcp import OpenMemory
-from everyword.interfaces.mcp.reference_server import KnowledgeGraph
+from everyword.interfaces.mcp.reference_server import TOOLS, KnowledgeGraph
 from everyword.interfaces.mcp.server import build
 
 NINE = {
@@ -117,7 +117,7 @@ def test_searching_and_opening_give_the_relations_that_touch(graph: KnowledgeGra
 )
 def test_what_is_no_entity_is_refused(memory: Memory, entities: Any) -> None:
     with pytest.raises(InvalidInput):
-        KnowledgeGraph(memory).create_entities(entities)
+        TOOLS["create_entities"].call(KnowledgeGraph(memory), {"entities": entities})
     assert memory.stats().events == 0
 
 

@@ -51,9 +51,8 @@ def main(arguments: Sequence[str]) -> int:
         _show("Nothing was done: there is no terminal to ask. Give --yes to do it, and --skip STEP to skip a step.")
         return 2
     if parsed.undo:
-        _undo(parsed)
-    else:
-        _set_up(_plan(parsed))
+        return _undo(parsed)
+    _set_up(_plan(parsed))
     return 0
 
 
@@ -139,20 +138,12 @@ def _found() -> dict[str, Agent]:
     return there
 
 
-def _undo(parsed: Any) -> None:
+def _undo(parsed: Any) -> int:
     """Put back every settings file that was changed; the memory stays."""
-    from everyword.interfaces.hooks.install import installed, uninstall
-    from everyword.interfaces.hooks.state import home_of
+    from everyword.interfaces.hooks import main as hook
 
-    paths = list(installed(home_of(parsed.hooks_home)))
-    for path in paths:
-        _show(uninstall(path, home=parsed.hooks_home, dry_run=True).diff or f"{path}: nothing changes")
-    if not paths:
-        _show("Nothing to undo.")
-    elif parsed.yes or _confirmed("Put these files back?"):
-        for path in paths:
-            uninstall(path, home=parsed.hooks_home)
-        _show("Done. The memory stays as it is.")
+    home = ["--home", parsed.hooks_home] if parsed.hooks_home else []
+    return hook(["uninstall", "all", *home, *(["--yes"] if parsed.yes else [])])
 
 
 def _change(plan: _Plan, step: str, what: str, change: Callable[..., Any]) -> None:

@@ -28,7 +28,7 @@ from everyword.types.events import (
     Written,
 )
 from everyword.types.graph import Entity, EntityEdit, Fact
-from everyword.types.intents import LIVE, Identity, Intent, Palace, PalaceWing, Room, Tier, WakeUp, Window
+from everyword.types.intents import LIVE, Identity, Intent, Palace, Tier, WakeUp, Window
 from everyword.types.records import Record
 from everyword.types.service import Waiting
 from everyword.types.statements import BY_HAND, History, Statement, StatementKind, Status
@@ -375,7 +375,16 @@ def palace(page: Page, shown: Palace) -> None:
     if not shown.wings:
         _nothing_found(page)
     for wing in shown.wings:
-        _wing(page, wing)
+        page.line(Styled(wing.name or "(no wing)", "name"), Styled(f"  {wing.events:,} events", "dim"))
+        for room in wing.rooms:
+            page.line("  ", Styled(room.label, "strong"), Styled(f"  {room.events:,} events", "dim"))
+            for hall in room.halls:
+                page.line("    ", hall.kind or "(no statement)")
+                for closet in hall.closets:
+                    page.line("      ", Styled(closet.session or "(no session)", "number"), f"  {closet.summary}")
+                    for drawer in closet.drawers:
+                        words = shortened(" ".join(drawer.text.split()), _LONGEST_DRAWER)
+                        page.line(Styled(f"        {drawer.at:%Y-%m-%d} {drawer.event_id}  ", "dim"), words)
     for tunnel in shown.tunnels:
         joined = " = ".join(name or "(no wing)" for name in tunnel.wings)
         page.line(Styled("tunnel  ", "dim"), Styled(tunnel.label, "strong"), f"  {joined}")
@@ -421,24 +430,6 @@ def _why(intent: Intent) -> list[Piece]:
 
 def _speaker(speaker: str | None) -> str:
     return f" ({speaker})" if speaker else ""
-
-
-def _wing(page: Page, wing: PalaceWing) -> None:
-    page.line(Styled(wing.name or "(no wing)", "name"), Styled(f"  {wing.events:,} events", "dim"))
-    for room in wing.rooms:
-        _room(page, room)
-
-
-def _room(page: Page, room: Room) -> None:
-    page.line("  ", Styled(room.label, "strong"), Styled(f"  {room.events:,} events", "dim"))
-    for hall in room.halls:
-        page.line("    ", hall.kind or "(no statement)")
-        for closet in hall.closets:
-            page.line("      ", Styled(closet.session or "(no session)", "number"), f"  {closet.summary}")
-            for drawer in closet.drawers:
-                words = " ".join(drawer.text.split())
-                cut = shortened(words, _LONGEST_DRAWER)
-                page.line(Styled(f"        {drawer.at:%Y-%m-%d} {drawer.event_id}  ", "dim"), cut)
 
 
 def _concept_row(concept: Concept) -> Row:

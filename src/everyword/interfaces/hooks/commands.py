@@ -58,10 +58,12 @@ def _uninstall(parsed: Any) -> None:
     paths = [Path(path) for path in installing.installed(home_of(parsed.home))] if every else [_settings_path(parsed)]
     for path in paths:
         _show(installing.uninstall(path, home=parsed.home, dry_run=True).diff or "Nothing changes.\n")
-    if paths and not parsed.dry_run and _is_confirmed(parsed):
+    if not paths:
+        _show("Nothing to undo.\n")
+    elif not parsed.dry_run and _is_confirmed(parsed):
         for path in paths:
             installing.uninstall(path, home=parsed.home)
-        _show("Removed.\n")
+        _show("Removed. The memory stays as it is.\n")
 
 
 def _status(parsed: Any) -> None:

@@ -17,27 +17,7 @@ _MAX_LIMIT = 2**40  # a larger value is surely a typo
 _MAX_AUDITED = 10_000  # questions; each takes up to a kilobyte of memory
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
-# Settings that `everyword serve --limit NAME=VALUE` changes.
-LIMITS = (
-    "max_body_bytes",
-    "max_import_bytes",
-    "burst",
-    "asking_threads",
-    "writing_threads",
-    "large_request_bytes",
-    "most_large_of_a_key",
-    "most_requests_of_a_key",
-    "most_waiting",
-    "most_streams",
-    "most_streams_of_a_key",
-    "most_connections",
-    "header_timeout_s",
-    "body_timeout_s",
-    "write_timeout_s",
-    "min_body_bytes_per_s",
-    "idle_timeout_s",
-    "stop_within_s",
-)
+_OWN_OPTIONS = ("port", "requests_per_s", "wait_for_store_s", "audit")  # of `everyword serve`; numbers, but no limits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +111,12 @@ class ServiceSettings:
     def on_loopback(self) -> bool:
         """Whether only this machine can connect."""
         return self.host in LOOPBACK
+
+
+# Settings that `everyword serve --limit NAME=VALUE` changes.
+LIMITS = tuple(
+    one.name for one in fields(ServiceSettings) if one.type in ("int", "float") and one.name not in _OWN_OPTIONS
+)
 
 
 def address_of(listening: sockets.socket) -> str:

@@ -156,42 +156,24 @@ def early_results(tools: Mapping[str, AgentTool]) -> dict[str, dict[str, Any]]:
 
 def early_reply(line: bytes, results: Mapping[str, dict[str, Any]]) -> dict[str, Any] | None:
     """Answer a request for one of `results` without parameters; return None for any other line."""
-    try:
-        request: Any = json.loads(line)
-    except (ValueError, RecursionError):
+    request = _request(line)
+    if request is None or request["method"] not in results:
         return None
-    if not isinstance(request, dict):
+    if set(request["params"]) - {"_meta"}:  # a cursor, or an unknown parameter
         return None
-    asked = cast("dict[str, Any]", request)
-    id, method, params = asked.get("id"), asked.get("method"), asked.get("params", {})
-    if asked.get("jsonrpc") != "2.0" or not isinstance(id, str | int) or isinstance(id, bool):
-        return None
-    if not isinstance(method, str) or method not in results or not isinstance(params, dict):
-        return None
-    if set(cast("dict[str, Any]", params)) - {"_meta"}:  # a cursor, or an unknown parameter
-        return None
-    return {"jsonrpc": "2.0", "id": id, "result": results[method]}
+    return {"jsonrpc": "2.0", "id": request["id"], "result": results[request["method"]]}
 
 
 def handshake_reply(read: bytes) -> dict[str, Any] | None:
     """Answer an `initialize` request; return None for anything else."""
-    try:
-        request: Any = json.loads(read.split(b"\n", 1)[0])
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(request, dict):
-        return None
-    request = cast("dict[str, Any]", request)
-    id, params = request.get("id"), request.get("params")
-    if request.get("method") != "initialize" or request.get("jsonrpc") != "2.0" or not isinstance(id, str | int):
-        return None
-    if isinstance(id, bool) or not _is_valid_initialize(params):
+    request = _request(read.split(b"\n", 1)[0])
+    if request is None or request["method"] != "initialize" or not _is_valid_initialize(request["params"]):
         return None
     return {
         "jsonrpc": "2.0",
-        "id": id,
+        "id": request["id"],
         "result": {
-            "protocolVersion": params["protocolVersion"],
+            "protocolVersion": request["params"]["protocolVersion"],
             "capabilities": {
                 "completions": {},
                 "logging": {},
@@ -205,14 +187,28 @@ def handshake_reply(read: bytes) -> dict[str, Any] | None:
     }
 
 
-def _is_valid_initialize(params: Any) -> bool:
-    if not isinstance(params, dict) or not isinstance(who := cast("dict[str, Any]", params).get("clientInfo"), dict):
-        return False
-    fields, client = cast("dict[str, Any]", params), cast("dict[str, Any]", who)
+def _request(line: bytes) -> dict[str, Any] | None:
+    """Read a JSON-RPC request, with parameters even if it has none; return None for anything else."""
+    try:
+        read: Any = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(read, dict):
+        return None
+    request = cast("dict[str, Any]", read)
+    id, method, params = request.get("id"), request.get("method"), request.setdefault("params", {})
+    has_id = isinstance(id, str | int) and not isinstance(id, bool)
+    is_request = request.get("jsonrpc") == "2.0" and isinstance(method, str) and isinstance(params, dict)
+    return request if has_id and is_request else None
+
+
+def _is_valid_initialize(params: dict[str, Any]) -> bool:
+    client: Any = params.get("clientInfo")
     return (
-        fields.get("protocolVersion") in VERSIONS
-        and isinstance(fields.get("capabilities"), dict)
-        and all(isinstance(client.get(name), str) for name in ("name", "version"))
+        params.get("protocolVersion") in VERSIONS
+        and isinstance(params.get("capabilities"), dict)
+        and isinstance(client, dict)
+        and all(isinstance(cast("dict[str, Any]", client).get(name), str) for name in ("name", "version"))
     )
 
 

@@ -61,10 +61,23 @@ class ReferenceTool:
         missing = [name for name in self.inputs if name not in arguments]
         if missing:
             raise InvalidInput(f"{self.name} needs {' and '.join(missing)}.")
+        for name, schema in self.inputs.items():
+            _check(arguments[name], schema, name)
         answer = getattr(graph, self.name)(*(arguments[name] for name in self.inputs))
         if isinstance(answer, str):
             return answer, {"success": True, "message": answer}
         return json_text(answer, indent=2), {self.result: answer} if self.result else answer
+
+
+def _check(value: Any, schema: Mapping[str, Any], name: str) -> None:
+    """Check what a client sent against the schema that it was shown."""
+    kind: Any = {"string": str, "array": list, "object": dict}[schema["type"]]
+    if not isinstance(value, kind):
+        raise InvalidInput(f"{name} must be of the type {schema['type']}.")
+    for one in value if kind is list else ():
+        _check(one, schema["items"], name)
+    for member, expected in schema.get("properties", {}).items():
+        _check(value.get(member), expected, member)
 
 
 TOOLS = {
@@ -170,15 +183,11 @@ class KnowledgeGraph:
         self._ledger = Ledger(memory, _NAME, wing=wing)
         self._clean = Redactor(memory, redact=redact).text
 
-    def create_entities(self, entities: Sequence[Mapping[str, Json]]) -> list[Plain]:
+    def create_entities(self, entities: Sequence[Mapping[str, Any]]) -> list[Plain]:
         """Add entities that do not exist yet; return these."""
         given = [
-            (
-                self._text(one, "name"),
-                self._text(one, "entityType"),
-                [self._clean(text) for text in _checked_texts(one, "observations")],
-            )
-            for one in _objects(entities, "entities")
+            (self._clean(one["name"]), self._clean(one["entityType"]), self._texts(one["observations"]))
+            for one in entities
         ]
 
         def decide(graph: _Graph) -> tuple[list[Change], list[Plain]]:
@@ -193,7 +202,7 @@ class KnowledgeGraph:
 
         return self._append(decide)
 
-    def create_relations(self, relations: Sequence[Mapping[str, Json]]) -> list[Plain]:
+    def create_relations(self, relations: Sequence[Mapping[str, Any]]) -> list[Plain]:
         """Add relations that do not exist yet; return these."""
         given = self._relations(relations)
 
@@ -205,12 +214,9 @@ class KnowledgeGraph:
 
         return self._append(decide)
 
-    def add_observations(self, observations: Sequence[Mapping[str, Json]]) -> list[Plain]:
+    def add_observations(self, observations: Sequence[Mapping[str, Any]]) -> list[Plain]:
         """Add observations to existing entities; return the new ones of each."""
-        given = [
-            (self._text(one, "entityName"), [self._clean(text) for text in _checked_texts(one, "contents")])
-            for one in _objects(observations, "observations")
-        ]
+        given = [(self._clean(one["entityName"]), self._texts(one["contents"])) for one in observations]
 
         def decide(graph: _Graph) -> tuple[list[Change], list[Plain]]:
             changes: list[Change] = []
@@ -227,7 +233,7 @@ class KnowledgeGraph:
 
     def delete_entities(self, names: Sequence[str]) -> str:
         """Delete entities with their observations, and the relations of these names; return a message."""
-        given = [self._clean(name) for name in _checked_texts({"entityNames": names}, "entityNames")]
+        given = self._texts(names)
 
         def decide(graph: _Graph) -> tuple[list[Change], str]:
             known = graph.entities.keys() | {end for relation in graph.relations for end in relation[:2]}
@@ -237,12 +243,9 @@ class KnowledgeGraph:
 
         return self._append(decide)
 
-    def delete_observations(self, deletions: Sequence[Mapping[str, Json]]) -> str:
+    def delete_observations(self, deletions: Sequence[Mapping[str, Any]]) -> str:
         """Delete observations; return a message."""
-        given = [
-            (self._text(one, "entityName"), [self._clean(text) for text in _checked_texts(one, "observations")])
-            for one in _objects(deletions, "deletions")
-        ]
+        given = [(self._clean(one["entityName"]), self._texts(one["observations"])) for one in deletions]
 
         def decide(graph: _Graph) -> tuple[list[Change], str]:
             changes: list[Change] = []
@@ -259,7 +262,7 @@ class KnowledgeGraph:
 
         return self._append(decide)
 
-    def delete_relations(self, relations: Sequence[Mapping[str, Json]]) -> str:
+    def delete_relations(self, relations: Sequence[Mapping[str, Any]]) -> str:
         """Delete relations; return a message."""
         given = self._relations(relations)
 
@@ -279,8 +282,6 @@ class KnowledgeGraph:
 
     def search_nodes(self, query: str) -> Plain:
         """Find entities whose name, type or observations contain the query, and their relations."""
-        if not isinstance(query, str):
-            raise InvalidInput("query must be a string.")
         wanted, graph = query.lower(), self._graph()
         return _to_json(
             graph,
@@ -293,7 +294,7 @@ class KnowledgeGraph:
 
     def open_nodes(self, names: Sequence[str]) -> Plain:
         """Return entities by name, and their relations."""
-        return _to_json(self._graph(), set(_checked_texts({"names": names}, "names")))
+        return _to_json(self._graph(), set(names))
 
     def _graph(self) -> _Graph:
         return _fold(self._ledger.entries())
@@ -301,17 +302,13 @@ class KnowledgeGraph:
     def _append(self, decide: Callable[[_Graph], tuple[list[Change], _R]]) -> _R:
         return self._ledger.append(lambda entries: decide(_fold(entries)))
 
-    def _relations(self, relations: Sequence[Mapping[str, Json]]) -> list[Relation]:
+    def _relations(self, relations: Sequence[Mapping[str, Any]]) -> list[Relation]:
         return [
-            (self._text(one, "from"), self._text(one, "to"), self._text(one, "relationType"))
-            for one in _objects(relations, "relations")
+            (self._clean(one["from"]), self._clean(one["to"]), self._clean(one["relationType"])) for one in relations
         ]
 
-    def _text(self, given: Mapping[str, Json], name: str) -> str:
-        value = given.get(name)
-        if not isinstance(value, str):
-            raise InvalidInput(f"{name} must be a string.")
-        return self._clean(value)
+    def _texts(self, texts: Sequence[str]) -> list[str]:
+        return [self._clean(text) for text in texts]
 
 
 def _change(text: str, **meaning: Json) -> Change:
@@ -382,16 +379,3 @@ def _check_known(name: str, graph: _Graph) -> _Entity:
     if name not in graph.entities:
         raise NotFound(f"Entity with name {name} not found")
     return graph.entities[name]
-
-
-def _objects(given: object, name: str) -> list[Mapping[str, Json]]:
-    if not isinstance(given, Sequence) or not all(isinstance(one, Mapping) for one in cast("Sequence[Json]", given)):
-        raise InvalidInput(f"{name} must be a list of objects.")
-    return list(cast("Sequence[Mapping[str, Json]]", given))
-
-
-def _checked_texts(given: Mapping[str, Json], name: str) -> list[str]:
-    value = given.get(name)
-    if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in cast("Sequence[Json]", value)):
-        raise InvalidInput(f"{name} must be a list of strings.")
-    return list(cast("Sequence[str]", value))
