@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from everyword.models.reader.decoding import FoundEntity, FoundStatement
 from everyword.models.reader.reader import Reader, TurnReading
-from everyword.text.dates.calendar import DateMention, Granularity
 from everyword.text.dates.finder import find_dates
 from everyword.text.spans import Composed, composed, prose
 from everyword.types.events import ASSISTANTS, Event, Span
@@ -233,16 +232,12 @@ def _about(one: FoundStatement, event: Event, turn: EventTurn, previous: EventTu
 def said_date(text: str, span: Span, at: datetime, *, kind: str, state: str | None) -> SaidDate | None:
     """Find the date that a statement names; what it tells decides whether "on Friday" is past or ahead."""
     looks_back = True if state == _DONE else _LOOKS_BACK.get(kind)
-    mentions = find_dates(text, at, past=looks_back, mostly=True, nearest=True)
-    inside = [one for one in mentions if one.span.start < span.end and one.span.end > span.start and _is_date(one)]
+    mentions = find_dates(text, at, past=looks_back, nearest=True)
+    inside = [one for one in mentions if one.span.start < span.end and one.span.end > span.start and not one.repeats]
     if not inside:
         return None
     first = inside[0]
     return SaidDate(start=first.start, end=first.end, words=first.text, certain=first.certain)
-
-
-def _is_date(one: DateMention) -> bool:
-    return not one.repeats and one.granularity is not Granularity.LIFE
 
 
 def _below_heading(text: str, start: int, end: int) -> Span:

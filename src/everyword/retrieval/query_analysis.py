@@ -91,7 +91,7 @@ def _analysed(text: str, now: datetime) -> Analysis:
         asked=asked,
         whole=text.lower(),
         names=names,
-        dated=any(_is_window(mention) for mention in mentions),
+        dated=any(not mention.repeats for mention in mentions),
         connective=connective,
         order=_order(undated.lower()),
         addressed=_seen(_ADDRESSED, text.lower()),
@@ -101,7 +101,7 @@ def _analysed(text: str, now: datetime) -> Analysis:
         kind=kind,
         shape=_shape(signs, kind),
         names=names,
-        windows=tuple(_window(mention) for mention in mentions if _is_window(mention)),
+        windows=tuple(_window(mention) for mention in mentions if not mention.repeats),
         current=_current(signs, kind),
         says_now=_says_now(signs.whole),
         past=signs.dated or _asks_past(signs),
@@ -227,10 +227,6 @@ def _is_initial(token: str) -> bool:
 
 
 # Times
-
-
-def _is_window(mention: DateMention) -> bool:
-    return not mention.repeats and mention.granularity is not Granularity.LIFE
 
 
 def _window(mention: DateMention) -> Window:

@@ -187,7 +187,7 @@ def time_said(scene: Scene, quote: Span, when: str) -> DateMention | None:
     mentions = [
         mention
         for mention in find_dates(text[around.start : around.end], scene.event.at, nearest=True)
-        if not mention.repeats and mention.granularity is not Granularity.LIFE
+        if not mention.repeats
     ]
     named = [one for one in mentions if wanted and (one.text.casefold() in wanted or wanted in one.text.casefold())]
     own = [one for one in mentions if quote.start <= around.start + one.span.start < quote.end]

@@ -25,7 +25,6 @@ class Granularity(StrEnum):
     QUARTER = "quarter"
     YEAR = "year"
     DECADE = "decade"
-    LIFE = "life"  # "when I was in college": a period of a life, without dates
 
 
 class Bound(StrEnum):
@@ -42,8 +41,7 @@ class Bound(StrEnum):
 class DateMention:
     """A date in a text and its window, in UTC.
 
-    A habit (`repeats`) has no date: its window is the anchor's day. A period of a life (`Granularity.LIFE`) spans from
-    the year 1 to the anchor. Check for both before using a window.
+    A habit (`repeats`) has no date: its window is the anchor's day. Check for it before using a window.
     """
 
     span: Span
@@ -87,11 +85,6 @@ class Interval:
     @property
     def end_day(self) -> int:
         return -(-self.end // DAY)
-
-    @property
-    def joinable(self) -> bool:
-        """Whether this can be one end of a longer window."""
-        return not self.repeats and self.granularity is not Granularity.LIFE
 
     def vague(self) -> Interval:
         """Return the same window, marked as uncertain."""

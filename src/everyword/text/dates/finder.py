@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from everyword.lazy_patterns import lazy_pattern
-from everyword.text.dates.absolute_rules import CALENDAR_RULES, PERIOD_RULES
 from everyword.text.dates.calendar import (
     DAY,
     Bound,
@@ -37,7 +35,7 @@ from everyword.text.dates.lexicon import (
     pattern,
     weekday_number,
 )
-from everyword.text.dates.relative_rules import DUE_RULES, RELATIVE_RULES, UNITS, shift
+from everyword.text.dates.rules import RULES_BY_HEAD, UNITS, shift
 from everyword.text.dates.tense import DateContext, Rule
 from everyword.types.events import Span
 
@@ -49,7 +47,6 @@ _WORD = lazy_pattern(r"[^\W\d_]+|\d+")
 _DIGIT = lazy_pattern(r"[0-9]")
 _GLUE = frozenset("/.:-$€£#@&+%,\\=_")  # before a number: part of a price, a path, a phone number
 _JOIN = r"\s?(?:[-–—]|\b(?:to|until|till|through|and)\b)\s?(?:the\s)?"
-_AND = r"(?:,|,? (?:and|or)) (?:on )?(?:the )?"
 _RANGE_BEFORE = r"\b(?P<word>from|between)\s(?:the\s)?$"
 
 # Every date has one of these words or a digit; other texts are skipped quickly.
@@ -59,13 +56,11 @@ _DATE_WORDS = (
     decades day days night nights morning afternoon evening hour hours minute minutes mins fortnight quarter recently
     lately now hence q spring summer autumn fall winter christmas xmas boxing halloween valentine valentines easter
     thanksgiving memorial labor labour mlk juneteenth independence patrick april veterans twenties thirties forties
-    fifties sixties seventies eighties nineties teens youth childhood college kindergarten university school kid kids
-    child children boy girl baby teen teenager teenagers toddler student students young younger little small growing
-    daily weekly biweekly monthly yearly annually quarterly nightly freshman sophomore senior undergrad youngster
-    ten eleven twelve thirteen fourteen fifteen sixteen eighteen twenty years eod eow eom eoq eoy cob business play
-    work""".split()
+    fifties sixties seventies eighties nineties daily weekly biweekly monthly yearly annually quarterly nightly
+    ten eleven twelve thirteen fourteen fifteen sixteen eighteen twenty years business""".split()
     )
     | MONTHS.keys()
+    | ORDINALS.keys()
     | WEEKDAYS.keys()
     | {f"{name}s" for name in WEEKDAYS}
 )
@@ -81,20 +76,17 @@ class _Found:
     guessed: bool = False
 
 
-def find_dates(
-    text: str, anchor: datetime, *, past: bool | None = None, mostly: bool = False, nearest: bool = False
-) -> list[DateMention]:
+def find_dates(text: str, anchor: datetime, *, past: bool | None = None, nearest: bool = False) -> list[DateMention]:
     """List the dates in a text, in order, each as a window in UTC.
 
     anchor: when the text was written, or the question's now, in the writer's time zone (default: UTC). Verbs decide
-    whether "on Friday" is past or future; without a verb it is `guessed` as past. past: overrides the verbs. mostly:
-    `past` does not override the nearest verb, as in "I hired a cook who starts on Friday". nearest: guess the nearer of
-    past and future.
+    whether "on Friday" is past or future; without a verb it is `guessed` as past. past: overrides the verbs. nearest:
+    guess the nearer of past and future.
     """
     read = text[:MAX_CHARACTERS]
     if _DATE_WORDS.isdisjoint(_WORD.findall(read.lower())) and not _DIGIT.search(read):
         return []
-    context = DateContext(text=read.replace("’", "'"), now=to_seconds(anchor), past=past, mostly=mostly)
+    context = DateContext(text=read.replace("’", "'"), now=to_seconds(anchor), past=past)
     offset = anchor.utcoffset() or timedelta(0)
     mentions = (_mention(text, found, offset) for found in _ranges(context, _scan(context, nearest)))
     return [mention for mention in mentions if mention is not None]
@@ -144,7 +136,7 @@ def _with_direction(context: DateContext, found: _Found, nearest: bool) -> _Foun
     if ahead is None or ahead == found.interval:
         return found
     nearer = ahead.start - context.now < context.now - found.interval.end
-    if not nearer and context.by_verb(*found.match.span()):
+    if not nearer and context.is_past(*found.match.span()):
         return found  # the verb is past, and the future date would be farther away
     return replace(found, interval=ahead if nearest and nearer else found.interval, guessed=True)
 
@@ -175,31 +167,17 @@ def _ranges(context: DateContext, finds: list[_Found]) -> list[_Found]:
         if joined and (pair := _pair(context, joined[-1], found)) is not None:
             joined[-1] = pair
         else:
-            joined.append(_in_same_direction(context, joined[-1], found) if joined else found)
+            joined.append(found)
     return joined
-
-
-def _in_same_direction(context: DateContext, one: _Found, two: _Found) -> _Found:
-    """Give the second date of "this Thursday and Friday" the direction of the first."""
-    if two.start != two.match.start() or not pattern(_AND).fullmatch(context.text, one.end, two.start):
-        return two
-    if context.past is not None or not one.interval.joinable:
-        return two
-    resolved = two.rule.resolve(two.match, replace(context, past=one.interval.start <= context.now))
-    if resolved is None:
-        return two
-    return replace(two, interval=replace(resolved, bound=two.interval.bound), guessed=one.guessed)
 
 
 def _pair(context: DateContext, one: _Found, two: _Found) -> _Found | None:
     begin = two.match.start() if two.interval.bound is Bound.UNTIL else two.start  # "through" joins the two
     join = pattern(_JOIN).fullmatch(context.text, one.end, begin)
-    if join is None or not (one.interval.joinable and two.interval.joinable):
+    if join is None or one.interval.repeats or two.interval.repeats:
         return None
     opening = pattern(_RANGE_BEFORE).search(context.text, max(0, one.start - 16), one.start)
     if opening is None and "and" in join[0]:
-        return None
-    if context.moved_from(one.match.start()):
         return None
     first, last = one.interval, two.interval
     if not first.dated:
@@ -236,8 +214,7 @@ _REACH = 48  # characters before a date that may belong to it
 _THIRDS = 3  # early, mid and late
 
 _LEADING_WORDS = frozenset(
-    "early mid late of in the before after from to following since until till 'til by through eod cob on day business "
-    "play work".split()
+    "early mid late of in the before after to following since until till 'til by through cob on day business".split()
 )
 _APPROXIMATE = frozenset("around about circa roughly approximately maybe probably sometime".split())
 _APPROXIMATE_BEFORE = (
@@ -254,18 +231,12 @@ _NTH = (
 _UNIT_OF = rf"(?:\bthe{GAP})?\b(?P<unit>weekend|week|morning|evening|night|afternoon){GAP}of{GAP}$"
 _RELATIVE = (
     rf"\b(?:(?P<n>{AMOUNT})|the){GAP}(?P<unit>(?:day|night|morning|evening|week|weekend|month|year)|{WEEKDAY})s?{GAP}"
-    rf"(?P<side>before|after|from|following|prior{GAP}to){GAP}(?:the{GAP})?$"
+    rf"(?P<side>before|after|following|prior{GAP}to){GAP}(?:the{GAP})?$"
 )
-# "Before the end of March" means by its last day; "by the start of March" means before its first.
-_THE_END = (
-    rf"(?:the{GAP})?(?:very{GAP})?(?:end|close)\b"
-    rf"|(?:the{GAP})?(?:month|quarter|year)(?:'s{GAP}|{GAP}|-)end\b|eo[dwmqy]\b|cob\b"
-)
-_THE_START = rf"(?:the{GAP})?(?:very{GAP})?(?:beginning|start)\b"
 _NOT_BOUNDED = "lately|recently"  # "what have you been up to lately"
 _BOUND = (
     rf"\b(?P<bound>since|until|till|'til|up{GAP}(?:to|until)|through|before|after|by)(?:{GAP}the)?{GAP}"
-    rf"(?:(?:eod|cob|(?:end|close){GAP}of{GAP}(?:day|business|play|work)){GAP}(?:on{GAP})?)?$"
+    rf"(?:(?:cob|(?:end|close){GAP}of{GAP}(?:day|business)){GAP}(?:on{GAP})?)?$"
 )
 _BOUNDS = {
     "since": Bound.SINCE,
@@ -281,7 +252,7 @@ _BOUNDS = {
 
 def _extended(context: DateContext, start: int, found: Interval) -> tuple[int, Interval]:
     """Read the words before a date; return the start of the whole expression and its window."""
-    if found.repeats or found.granularity is Granularity.LIFE:
+    if found.repeats:
         return start, found
     for step in (_early_or_late, _nth_part, _relative_to, _bounded):
         if not _may_extend(context, start):
@@ -400,24 +371,7 @@ def _bounded(context: DateContext, start: int, found: Interval) -> tuple[int, In
     bound = _BOUNDS.get(word, Bound.UNTIL)
     if bound is Bound.SINCE and found.start < context.now:
         return before.start(), replace(found, end=max(found.start + DAY, (context.day + 1) * DAY), bound=bound)
-    if bound is Bound.UNTIL and context.moved_to(start):
-        return start, found  # the new date, not a period up to it
     if bound is Bound.UNTIL:
         begin = min(found.start, context.day * DAY)
         return before.start(), replace(found, start=begin if found.end > context.now else found.start, bound=bound)
-    if bound is Bound.BEFORE and pattern(_THE_END).match(context.text, start):
-        bound = Bound.BY
-    elif bound is Bound.BY and pattern(_THE_START).match(context.text, start):
-        bound = Bound.BEFORE
     return start, replace(found, bound=bound)
-
-
-def _by_head(rules: tuple[Rule, ...]) -> dict[str, tuple[Rule, ...]]:
-    heads: dict[str, list[Rule]] = defaultdict(list)
-    for rule in rules:
-        for head in rule.heads:
-            heads[head].append(rule)
-    return {head: tuple(found) for head, found in heads.items()}
-
-
-RULES_BY_HEAD = _by_head((*CALENDAR_RULES, *PERIOD_RULES, *RELATIVE_RULES, *DUE_RULES))

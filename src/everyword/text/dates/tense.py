@@ -9,12 +9,8 @@ from dataclasses import dataclass
 from everyword.lazy_patterns import lazy_pattern
 from everyword.text.dates.calendar import DAY, Interval, parts
 
-# Dates that are past by themselves; "the last day of" something may be in the future.
-LOOKS_BACK = lazy_pattern(r"\b(?:last|past|previous)\b(?!\s\w{1,12}\sof\b)", re.IGNORECASE)
-
 _CLAUSE_CHARS = 120  # characters searched for a verb on either side of a date
 _AFTER_PENALTY = 4  # words: the verb mostly precedes its date, so one after it counts as farther away
-_OBJECT_WORDS = 5  # words between "want" and its participle: "I want the first two chapters finished"
 
 _CLAUSE_END = lazy_pattern(r"[.!?;\n](?=\s|$)|\n")
 _VERB_WORD = lazy_pattern(r"[A-Za-z]+(?:'[a-z]{1,3})?")
@@ -46,7 +42,6 @@ _BEFORE_NOUNS = frozenset(
 _IS = frozenset("is are isn't aren't it's that's".split())
 _TIME_PREPOSITIONS = frozenset("on at in by this the for until till".split())
 _BE_FORMS = frozenset("am are is i'm we're you're they're he's she's it's be".split())
-_NOT_GERUNDS = frozenset("being during evening morning thing something anything nothing everything spring".split())
 _PAST = frozenset(
     """was were wasn't weren't did didn't had hadn't i've we've they've you've been ago yesterday finally went
     got came saw met took made gave told said found bought ate drank ran began left felt lost won spent
@@ -54,10 +49,6 @@ _PAST = frozenset(
     heard held kept paid became built fell forgot led woke wore threw spoke stood hit fought sat shot
     stuck drew swore gone done seen""".split()
 )
-_HAVE_FORMS = frozenset("have haven't has hasn't".split())  # past with a participle: "have you seen"
-_PREPOSITIONS = frozenset("in on at during".split())
-_BEFORE_LIKE = frozenset(("just", "exactly", "much", "almost", ""))  # "just like on Monday", not "I'd like"
-_ARTICLES = frozenset("a an my our another".split())  # "I have a meeting on Friday"
 _NOT_PAST = frozenset(
     """need feed speed indeed exceed excited interested supposed tired hundred sacred wicked unexpected embed bed red
     shed wed seed weed""".split()
@@ -68,55 +59,29 @@ _PARTICIPLES = frozenset(
     """been met made told said found bought left felt lost won spent sold sent taught thought caught brought heard held
     kept paid built led hit shot stuck gone done seen""".split()
 )
-_PURE_PARTICIPLES = frozenset(  # never past without an auxiliary verb, which decides
-    """planned taken given written chosen broken driven eaten shown known drawn flown thrown spoken stolen worn
-    begun""".split()
-)
-# Feelings may concern past or future events: "I'm thrilled about the concert on Friday".
-_FEELINGS = frozenset(
-    """pleased thrilled relieved worried scared stressed exhausted bored shocked surprised annoyed disappointed
-    overwhelmed delighted amazed impressed inspired obsessed""".split()
-)
 _HELPERS = frozenset("be been being have get getting".split())
 _ADVERBS = frozenset("not also already just still soon now never ever always all both fully back".split())
 _WILL = frozenset("will won't shall gonna".split())
 _MODALS = frozenset("can can't cannot could may might must mustn't should shouldn't would needn't".split())
 _PRESENT_BE = frozenset("am are is i'm we're you're they're isn't aren't".split())
 _IS_OR_HAS = frozenset("he's she's it's that's who's what's there's".split())
-_INTENTION_VERBS = frozenset("decided agreed promised planned expected scheduled supposed asked offered".split())
-_RAISING_VERBS = frozenset("used seems seem appears appear claims claim".split())  # "seems to have arrived"
 _PAST_AUXILIARIES = frozenset("was were wasn't weren't did didn't had hadn't".split())
-_WANT_VERBS = frozenset("want wants need needs".split())
-_WOULD = frozenset("would i'd we'd he'd she'd they'd you'd".split())
-_FUTURE_VERBS = frozenset("starts begins leaves arrives flies".split())
-
-# Verbs that arrange something for a date; _GETTING_VERBS do so only with one of _BOOKED_THINGS.
-_BOOKING_VERBS = frozenset("booked reserved scheduled dates_the_verb planned".split())
-_ENROLLING_VERBS = frozenset("registered enrolled invited signed".split())  # "registered for the regatta"
-_GETTING_VERBS = frozenset("bought got purchased ordered found received won made accepted paid grabbed".split())
-_BOOKED_THINGS = frozenset(
-    """ticket tickets flight flights appointment appointments reservation reservations booking table seat seats slot
-    slots spot invitation invitations invite invites pass passes""".split()
-)
-_PURPOSE_PREPOSITIONS = frozenset(("for", "to"))
-_PRONOUN_WORDS = 2  # words after such a verb that name no thing: "it on"
-_SUBJECTS = frozenset("i we he she they who which that".split())
 
 
-def verbs_look_back(text: str, start: int, end: int, *, verbs_only: bool = False) -> bool | None:
+def verbs_look_back(text: str, start: int, end: int) -> bool | None:
     """Return whether the verbs around a date put it in the past (True) or the future (False); None if unclear.
 
-    Nouns ("my appointment") and former plans ("I was going to fly") count as well, unless `verbs_only`.
+    Nouns ("my appointment") and former plans ("I was going to fly") count as well.
     """
-    behind = words_before(text, start)
-    if _compares_with_past(behind):
-        return True
+    before = text[max(0, start - _CLAUSE_CHARS) : start]
+    ends = [found.end() for found in _CLAUSE_END.finditer(before)]
+    behind = _VERB_WORD.findall(before[ends[-1] :].lower() if ends else before.lower())
     after = text[end : end + _CLAUSE_CHARS]
     stop = _CLAUSE_END.search(after)
     ahead = _VERB_WORD.findall(after[: stop.start()].lower() if stop else after.lower())
     for distance in range(max(len(behind), len(ahead) + _AFTER_PENALTY)):
         if distance < len(behind):
-            hint = _tense_of(behind, len(behind) - 1 - distance, verbs_only)
+            hint = _tense_of(behind, len(behind) - 1 - distance)
             if hint is not None:
                 return hint
         place = distance - _AFTER_PENALTY
@@ -124,70 +89,30 @@ def verbs_look_back(text: str, start: int, end: int, *, verbs_only: bool = False
             if ahead[place] in _OTHER_CLAUSE:
                 ahead = ahead[:place]
                 continue
-            hint = _tense_of(ahead, place, verbs_only)
+            hint = _tense_of(ahead, place)
             if hint is not None:
                 return hint
     return None
 
 
-def _compares_with_past(words: list[str]) -> bool:
-    """Check for a comparison with a past date: "the same question as in February", not "as early as in February"."""
-    *earlier, joins, preposition = ["", "", "", *words]
-    if preposition not in _PREPOSITIONS:
-        return False
-    return (joins == "as" and "as" not in earlier[-2:]) or (joins == "like" and earlier[-1] in _BEFORE_LIKE)
-
-
-def words_before(text: str, start: int) -> list[str]:
-    """List the words of the clause before a position, in lower case."""
-    before = text[max(0, start - _CLAUSE_CHARS) : start]
-    ends = [found.end() for found in _CLAUSE_END.finditer(before)]
-    return _VERB_WORD.findall(before[ends[-1] :].lower() if ends else before.lower())
-
-
-def dates_the_verb(text: str, start: int) -> bool | None:
-    """Return whether a date belongs to the verb before it (True) or to the thing that it dates_the_verb (False).
-
-    "I booked a table for Friday" dates the table (False); "I bought tickets for the concert on 3 June" may date
-    either (None).
-    """
-    words = words_before(text, start)
-    verb_place = next((place for place in range(len(words) - 1, -1, -1) if _tense_of(words, place)), None)
-    if verb_place is None:
-        return True
-    verb, thing = words[verb_place], words[verb_place + 1 :]
-    for_it = thing[-1:] == ["for"] or thing[-2:] == ["for", "the"]
-    if verb in _BOOKING_VERBS or (verb in _ENROLLING_VERBS and not _PURPOSE_PREPOSITIONS.isdisjoint(thing)):
-        # "I booked it on Friday" dates the booking.
-        return False if for_it else None if len(thing) > _PRONOUN_WORDS else True
-    if verb in _GETTING_VERBS and not _BOOKED_THINGS.isdisjoint(thing):
-        return False if for_it else None
-    return True
-
-
-def _tense_of(words: list[str], place: int, verbs_only: bool = False) -> bool | None:
+def _tense_of(words: list[str], place: int) -> bool | None:
     """Return the tense of one word: True for past, False for future, None if unclear."""
     word = words[place]
+    before = words[place - 1] if place else ""
     follows = words[place + 1] if place + 1 < len(words) else ""
     if word in _FUTURE or f"{word}-{follows}" in _FUTURE_PAIRS:
-        return None if verbs_only and not (word in _WILL or word in _FUTURE_VERBS or word.endswith("'ll")) else False
+        return False
     if word in _NOT_PAST:
         return None
-    if word in _PARTICIPLES or word in _PURE_PARTICIPLES or word.endswith("ed"):
+    if word in _PARTICIPLES or word.endswith("ed"):
         return _participle_tense(words, place)
     if word in _PAST:
         return True
-    if word in _HAVE_FORMS:
-        if any(map(_is_past_form, words[place + 1 : place + 4])):
-            return True
-        return False if follows in _ARTICLES else None
-    if _is_scheduled(word, words[place - 1] if place else ""):
+    if _is_scheduled(word, before) or (word in _IS and (not follows or follows in _TIME_PREPOSITIONS)):
         return False
-    if word in _IS and (not follows or follows in _TIME_PREPOSITIONS):
-        return False
-    if word.endswith("ing") and word not in _NOT_GERUNDS and place:
-        auxiliary = words[place - 2] if words[place - 1].endswith("ly") and place > 1 else words[place - 1]
-        return False if auxiliary in _BE_FORMS or words[place - 1] == "not" else None
+    if word.endswith("ing") and place:
+        auxiliary = words[place - 2] if before.endswith("ly") and place > 1 else before
+        return False if auxiliary in _BE_FORMS or before == "not" else None
     return None
 
 
@@ -199,92 +124,37 @@ def _is_scheduled(word: str, before: str) -> bool:
     return scheduled and verb != word and before not in _BEFORE_NOUNS
 
 
-def _is_past_form(word: str) -> bool:
-    return word in _PAST or (word.endswith(("ed", "en", "wn")) and word not in _NOT_PAST and word != "planned")
-
-
 def _participle_tense(words: list[str], place: int) -> bool | None:
     """Return the tense of a participle or preterite, by its auxiliaries."""
-    past = _tense_by_auxiliary(words, place)
-    if words[place] in _FEELINGS and past is False:
-        return None
-    return None if words[place] in _PURE_PARTICIPLES and past else past
-
-
-def _tense_by_auxiliary(words: list[str], place: int) -> bool | None:
     helpers: set[str] = set()
     at = place - 1
     while at >= 0 and (words[at] in _HELPERS or words[at] in _ADVERBS or words[at].endswith("ly")):
         helpers.add(words[at])
         at -= 1
     governor = words[at] if at >= 0 else ""
-    if governor == "to":
-        return _infinitive(words, at, perfect="have" in helpers)
+    if governor == "to" or governor in _MODALS:
+        return "have" in helpers
     if governor in _WILL or governor.endswith("'ll"):
         return False
-    if governor in _MODALS:
-        return "have" in helpers
     if "been" in helpers:
         return True
     if governor in _PRESENT_BE or "be" in helpers:  # in "will the parcel be delivered" the modal is elsewhere
         return False
     if not helpers.isdisjoint(("get", "getting")) or governor == "gets":
         return any(word in _PAST_AUXILIARIES for word in words[max(0, at - 1) : at + 1]) or "have" in helpers
-    if governor in _IS_OR_HAS:
-        return None
-    return not _is_wanted(words, place)
-
-
-def _infinitive(words: list[str], to: int, *, perfect: bool = False) -> bool:
-    """Return whether "to be done" is past, as after "had", "managed" or "was supposed"."""
-    before = words[to - 1] if to else ""
-    if to > 1 and words[to - 2] in _PAST_AUXILIARIES:
-        return True
-    if before in _INTENTION_VERBS:
-        return False
-    if before in _RAISING_VERBS or before in _PAST or (before.endswith("ed") and before not in _NOT_PAST):
-        return True
-    return perfect and f"{before}-to" not in _FUTURE_PAIRS
-
-
-def _is_wanted(words: list[str], place: int) -> bool:
-    """Return whether a participle is something wanted: "I want it finished", "to get this done"."""
-    if not place or words[place - 1] in _SUBJECTS:
-        return False
-    for at in range(place - 1, max(-1, place - 2 - _OBJECT_WORDS), -1):
-        word, before = words[at], words[at - 1] if at else ""
-        if word in _OTHER_CLAUSE:
-            return False
-        if word in _WANT_VERBS:
-            return before not in _PAST_AUXILIARIES
-        if word in ("like", "love"):
-            return before in _WOULD
-        if word in ("get", "have"):
-            if before == "to":
-                return not _infinitive(words, at - 1)
-            return before in ("", "please", "let's", "and") or before in _WILL or before.endswith("'ll")
-    return False
+    return None if governor in _IS_OR_HAS else True
 
 
 _WORD_REACH = 24  # characters searched for the word before or after a position
-_AHEAD_REACH = 32  # characters searched for "by close of business on" before a position
-_MOVE_REACH = 64  # characters searched for "moved the exam to" before a position
+_AHEAD_REACH = 32  # characters searched for words that point ahead
 
-# Words that point to the future unless a verb contradicts; _MOVED_TO always does: "a week from Friday", "the launch was
-# moved to Friday", "they postponed the exam until Friday".
+# Words that point to the future unless a verb contradicts: "a week from Friday", "by close of business on Friday".
 _AHEAD = lazy_pattern(
     r"\b(?:until|till|by|through|(?:day|week|month|year)s? from)(?: the)?"
     r"(?: (?:eod|cob|(?:end|close) of (?:day|business|play|work))(?: on)?| (?:end|start|beginning|middle) of)?"
     r"(?: the| early| late)?(?: | mid-)$",
     re.IGNORECASE,
 )
-_MOVE_VERB = r"(?:moved|pushed|shifted|delayed|postponed|rescheduled|bumped|deferred|put (?:off|back)|brought forward)"
-_MOVED_TO = lazy_pattern(
-    rf"\b(?:(?:day|week|month|year)s? from|{_MOVE_VERB}(?: [\w'-]+){{0,6}}? (?:to|until|till)(?: the)?"
-    r"|changed(?: [\w'-]+){0,4}? to(?: the)?|(?:postponed|rescheduled)(?: [\w'-]+){0,4}? for(?: the)?) $",
-    re.IGNORECASE,
-)
-_MOVED_FROM = lazy_pattern(rf"\b(?:{_MOVE_VERB}|changed)(?: [\w'-]+){{0,4}}?(?P<from> from(?: the)?)? $", re.IGNORECASE)
 _NEXT_WORD = lazy_pattern(r"\s{1,3}([A-Za-z][A-Za-z']*)")
 # Words before a number that show that it is a year.
 YEAR_WORDS = frozenset("in since until till by during before after around circa year of from to late early mid".split())
@@ -297,12 +167,11 @@ _CENTURY_TURN = 70  # two-digit years from this one on belong to the last centur
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DateContext:
-    """A text and its anchor; `past` overrides the verbs, with `mostly` all but the nearest."""
+    """A text and its anchor; `past` overrides the verbs."""
 
     text: str
     now: int  # seconds, as in calendar.py
     past: bool | None
-    mostly: bool = False
     default_past: bool = True  # if nothing decides
 
     @property
@@ -311,20 +180,7 @@ class DateContext:
 
     def is_past(self, start: int, end: int) -> bool | None:
         """Return whether the nearest verb puts a date in the past (True) or the future (False); None if unclear."""
-        if self.past is not None and not self.mostly:
-            return self.past
-        if self.moved_to(start):
-            return False
-        past = self.by_verb(start, end)
-        return past and (None if self.moved_from(start) else dates_the_verb(self.text, start))
-
-    def by_verb(self, start: int, end: int) -> bool | None:
-        """Return the same by the verbs alone, without checking for appointments."""
-        if self.past is None:
-            return verbs_look_back(self.text, start, end)
-        if self.past and self.mostly and verbs_look_back(self.text, start, end, verbs_only=True) is False:
-            return False
-        return self.past
+        return verbs_look_back(self.text, start, end) if self.past is None else self.past
 
     def looks_back(self, match: re.Match[str]) -> bool:
         """Return whether an ambiguous date is in the past; `default_past` if nothing decides."""
@@ -336,15 +192,6 @@ class DateContext:
         if _AHEAD.search(self.text, max(0, match.start() - _AHEAD_REACH), match.start()) is not None:
             return False
         return self.default_past
-
-    def moved_to(self, place: int) -> bool:
-        """Return whether something was moved to this date: "postponed the exam until 15 June"."""
-        return _MOVED_TO.search(self.text, max(0, place - _MOVE_REACH), place) is not None
-
-    def moved_from(self, place: int) -> bool:
-        """Return whether something was moved from this date: "moved the exam from 8 to 15 June"."""
-        moved = _MOVED_FROM.search(self.text, max(0, place - _MOVE_REACH), place)
-        return moved is not None and (moved["from"] is not None or self.text[place : place + 5].lower() == "from ")
 
     def before(self, place: int) -> str:
         """Return the word right before a position, in lower case, with its punctuation."""
