@@ -191,6 +191,9 @@ class TestWakeUp:
             "I will try it.",
             "It was really exciting!",
             "I feel much better now.",
+            "I'm really busy these days.",
+            "I'm struggling with some work issues.",
+            "I like how they make coffee and bread.",
             "I like sunny and warm weather.",
         ):
             memory.add(text, speaker="Ana", role="user", at="2026-03-08T10:00Z")

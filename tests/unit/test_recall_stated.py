@@ -167,6 +167,17 @@ def test_a_context_begins_with_what_holds_now(moved: Memory) -> None:
     assert "What holds now" not in moved.context("What does Bo like?").text
 
 
+def test_what_may_be_one_day_is_not_what_holds_now() -> None:
+    with Memory.open(":memory:", redact="none") as memory:
+        memory.add("I go to the gym twice a week.", speaker="Ana", session="a", at="2026-01-05")
+        memory.add(
+            "Maybe I could go to the gym four times a week some day.", speaker="Ana", session="b", at="2026-04-05"
+        )
+        text = inside(memory.context("How often do I go to the gym?", 300, now="2026-06-01").text)
+    assert text.startswith("What holds now\n[1] Ana: I go to the gym twice a week.")
+    assert "four times" not in text.partition("\n\n")[0]
+
+
 def test_what_is_over_is_no_news_where_its_successor_may_not_be_seen(moved: Memory) -> None:
     context = moved.context("Where does Ana live?", session="a")
     assert inside(context.text) == "5 January 2026\n[1] Ana: I live in Lisbon."

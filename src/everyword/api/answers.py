@@ -34,6 +34,7 @@ from everyword.retrieval.answer import (
 )
 from everyword.retrieval.context import (
     absent,
+    answer_first,
     corrections,
     instruction,
     interleaved,
@@ -73,12 +74,7 @@ def answer_from_memory(
     # The day of a deed may stand in no text: it is the day when it was told.
     told = asked.shape is Shape.DATE and bool(hits) and has_all_words(question, hits[0])
     if llm is None and model is not None and hits:
-        read = again(scope.engine, lambda: _read(scope, model, question, hits))
-        chance = model.answer_chance(max(one.score for one in read)) if read else 0.0
-        if not asked.past and which.as_of is None:  # statements are stored in their present state
-            stated = again(scope.engine, lambda: _stated(scope, hits[:READ_HITS]))
-            read = without_what_is_over(read, stated, model.answer_least, which.until or now)
-        read = newest_answer_first(question, read, model.answer_least, None if asked.past else _replacing(model))
+        read, chance = again(scope.engine, lambda: _holding_answers(scope, model, question, asked, hits, which, now))
         if read or not told:
             hits = Hits(hits, confidence=chance, pending=hits.pending)
     if not read and ((by_reader and not told) or abstain(hits)):
@@ -98,6 +94,19 @@ def answer_from_memory(
     if few and not read and not is_grounded(question, asked, hits, stated):
         return refused(question, asked, hits)
     return answer_with_quotes(question, asked, hits, stated, read)
+
+
+def _holding_answers(
+    scope: Scope, model: Reader, question: str, asked: Analysis, hits: Sequence[Hit], which: Filter, now: datetime
+) -> tuple[list[ReadAnswer], float]:
+    """Read the answers that hold, the best first, and the chance that the surest of all is right."""
+    read = _read(scope, model, question, hits)
+    chance = model.answer_chance(max(one.score for one in read)) if read else 0.0
+    if not asked.past and which.as_of is None:  # statements are stored in their present state
+        stated = _stated(scope, hits[:READ_HITS])
+        read = without_what_is_over(read, stated, model.answer_least, which.until or now)
+    replaces = None if asked.past else _replacing(model)
+    return newest_answer_first(question, read, model.answer_least, replaces), chance
 
 
 def _read(scope: Scope, model: Reader, question: str, hits: Sequence[Hit]) -> list[ReadAnswer]:
@@ -184,9 +193,13 @@ def pack_hits(
         preceding = preceding_turns(reader, hits, which)
         known = corrections(reader, hits, which)
         shown = {said.event.id for said in known}
-        replaces = None if scope.engine.reader is None else _replacing(scope.engine.reader)
+        model = scope.engine.reader
+        replaces = None if model is None else _replacing(model)
         holding = what_holds(reader, question, asked, hits, now=now, replaces=replaces)
-        known += [one for one in holding if one.event.id not in shown]
+    if holding and model is not None:
+        read, _ = _holding_answers(scope, model, question, asked, hits, which, now)
+        holding = answer_first(holding, read[0].hit if read else None)
+    known += [one for one in holding if one.event.id not in shown]
     return pack(
         hits,
         budget,

@@ -21,7 +21,6 @@ OWN_WORDS = "own words"
 ASSISTANT = "assistant"
 TIME = "time"
 SOURCE = "source"
-SUPERSEDED = "superseded"
 LENGTH = "length"
 
 _MICROS_A_DAY = 86_400_000_000
@@ -51,7 +50,7 @@ def time_filter(window: Window) -> Filter:
 
 
 class Boosts:
-    """Scores candidates by speaker, role, source, time, currency and length, as the question asks."""
+    """Scores candidates by speaker, role, source, time and length, as the question asks."""
 
     def __init__(self, config: SearchConfig, asked: Analysis, people: NamedPeople) -> None:
         self._config = config
@@ -75,9 +74,6 @@ class Boosts:
         boosts = self._by_teller[teller].copy()
         if self._times:
             boosts[TIME] = config.time * max(time.closeness(outline.at) for time in self._times)
-        is_over = outline.states is not None and not outline.states.current
-        if is_over and config.superseded and not self._asked.past:
-            boosts[SUPERSEDED] = -config.superseded
         if config.length and length > config.long_event:
             boosts[LENGTH] = -config.length * math.log2(length / config.long_event)
         return boosts

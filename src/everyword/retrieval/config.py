@@ -97,10 +97,10 @@ class SearchConfig:
     assistant: float = 0.0  # boost: the question asks what the assistant said, and the assistant spoke
     time: float = 0.0  # boost: the event lies in a time that the question names; less the farther outside
     untrusted: float = 0.0  # penalty, times the share of trust that the event's source lacks (types/trust.py)
-    superseded: float = 0.0  # penalty: a later statement contradicts what the event states
     length: float = 0.0  # penalty for each doubling beyond `long_event`: a long event matches anything
     long_event: float = 48.0  # tokens
     newest: NewestFirst | None = None  # for questions about the current state
+    current_first: bool = False  # what replaced a hit comes above it
     chain: CausalChain | None = None  # for questions about causes or effects
     auto_k: AutoK | None = None
     dedup: bool = False  # drop a hit that repeats a better one of the same speaker and day
@@ -137,9 +137,9 @@ HYBRID = SearchConfig(
     time=0.06,
     # A tool lacks .4 of trust: .08, most of the distance between a good and a middling candidate.
     untrusted=0.2,
-    superseded=0.03,
     length=0.0125,
     newest=NewestFirst(depth=8, within=0.12, share=0.4),
+    current_first=True,
     chain=CausalChain(seeds=3, links=4, hops=2, cost=0.08, strength=0.1),
     auto_k=AutoK(margin=0.06, least=3, most=20, several=30),
     dedup=True,

@@ -340,6 +340,20 @@ def what_holds(
     return list(found.values())[:_MOST]
 
 
+def answer_first(holding: Sequence[Excerpt], answer: Hit | None) -> list[Excerpt]:
+    """Put what `ask` would answer first, and leave out what is older: it may be stale.
+
+    Where an older line would be the answer, it is unclear which one holds, and none is shown.
+    """
+    if answer is None:
+        return list(holding)
+    first = next((one for one in holding if one.seq == answer.seq), None)
+    later = [one for one in holding if one.event.at > answer.event.at]
+    if first is None:
+        return [] if later else [_excerpt(answer, answer.span)]
+    return [first, *later]
+
+
 def _newest(old: Hit, hits: Sequence[Hit], content: AbstractSet[int], replaces: Replaces | None) -> Hit | None:
     """Find the hit that took the place of another, which may be itself; None where that is unclear."""
     if old.replaced_by is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from everyword.retrieval.boosts import ASSISTANT, LENGTH, OWN_WORDS, SOURCE, SUPERSEDED, TIME
+from everyword.retrieval.boosts import ASSISTANT, LENGTH, OWN_WORDS, SOURCE, TIME
 from everyword.retrieval.candidates import STATEMENTS_ARM, TIMES_ARM, VECTORS_ARM, WORDS_ARM, Candidate
 from everyword.retrieval.reranking import UNREAD
 from everyword.retrieval.subject_match import ABOUT
@@ -20,7 +20,6 @@ _BOOSTS = {
     ASSISTANT: "the question asks what the assistant said, and the assistant spoke",
     TIME: "how near it is to the time that the question names",
     SOURCE: "its source is trusted less than a person's own words",
-    SUPERSEDED: "a later statement says otherwise",
     LENGTH: "a long event matches anything",
     UNREAD: "the model does not know these words, so matches of words count instead",
 }

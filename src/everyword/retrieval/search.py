@@ -138,7 +138,7 @@ def _hits(
     hits = [_hit(events[candidate.seq], candidate, scope.terms) for candidate in kept]
     if newest:
         hits = newest_first(hits, question, asked, newest)
-    closed = _closed_among(scope, kept[:DEPTH]) if config.superseded and not as_of else set[int]()
+    closed = _closed_among(scope, kept[:DEPTH]) if config.current_first and not as_of else set[int]()
     return current_first(scope.reader, hits, question, asked, closed=closed, allowed=scope.allowed)[:k]
 
 
