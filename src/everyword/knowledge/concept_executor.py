@@ -67,10 +67,10 @@ class EventLog:
         self._said: dict[int, Said] = {}
         self.model: Model | None = next((one for one in reader.file.models() if one.state == "active"), None)
 
-    def prepare(self, rows: Sequence[tuple[int, Event]]) -> None:
-        """Read the vectors of the next events in one query."""
+    def prepare(self, rows: Sequence[tuple[int, Event]], worth: Collection[int]) -> None:
+        """Read what is needed of the next events, and those worth folding, in a few queries."""
         self._events.update(rows)
-        self.vectors([seq for seq, _ in rows])
+        self.moments(sorted(worth))
 
     def moments(self, seqs: Sequence[int]) -> dict[int, Moment]:
         missing = [seq for seq in seqs if seq not in self._moments]

@@ -176,8 +176,8 @@ def fold_rows(engine: Engine, writer: Writer, rows: Sequence[tuple[int, Event]])
     if not rows:
         return 0, []
     executor, log = _executor(engine, writer, mark)
-    log.prepare(rows)
     worth = _worth_folding(engine, writer, rows)
+    log.prepare(rows, worth)
     plans = _plans(writer, [seq for seq, _ in rows])
     for seq, event in rows:
         _fold_one(engine, executor, log, seq, event, writer, worth=seq in worth)
@@ -236,8 +236,10 @@ def _fold_one(
             executor.undo(*found)
             executor.flush()
         return
+    if not worth:
+        return
     moment = log.moments([seq])[seq]
-    if not worth or not len(moment.vector):
+    if not len(moment.vector):
         return
     try:
         _fold_event(executor, moment, cause_of(seq, event))
