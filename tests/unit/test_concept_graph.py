@@ -91,7 +91,7 @@ def test_a_graph_of_nothing_and_of_another_model_has_no_centre() -> None:
 
 
 def _moment(seq: int, vector: NDArray[np.int8]) -> Moment:
-    return Moment(seq=seq, event_id=str(seq), at=0, recorded_at=0, founds=True, vector=vector)
+    return Moment(seq=seq, event_id=str(seq), at=0, founds=True, vector=vector)
 
 
 def _cosine(one: Vector | NDArray[np.int8], other: Vector | NDArray[np.int8]) -> float:

@@ -47,7 +47,7 @@ def memory() -> Iterator[Memory]:
         yield opened
 
 
-def run(memory: Memory, *operations: Any, debt: Debt = Debt.STRUCTURE) -> tuple[str, ...]:
+def run(memory: Memory, *operations: Any, debt: Debt = Debt.PROPOSAL) -> tuple[str, ...]:
     """Hand a plan in as an LLM would: in a transaction, on account of the last event."""
     engine, space = memory.scope.engine, memory.scope.space
     with engine.store.writer(space) as writer:

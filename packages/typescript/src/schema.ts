@@ -1455,7 +1455,7 @@ export interface components {
             at: string;
             action: string;
             /** @enum {string} */
-            debt: "emergence" | "reinforcement" | "merging" | "completion" | "structure" | "wording" | "proposal" | "undo" | "intent";
+            debt: "emergence" | "reinforcement" | "merging" | "completion" | "wording" | "proposal" | "undo";
             reason: string;
             node_id: string;
             target_id: string | null;

@@ -31,7 +31,7 @@ from everyword.knowledge.concept_graph import (
 from everyword.knowledge.concept_labels import LONGEST_DESCRIPTION, LONGEST_LABEL, label_of
 from everyword.knowledge.reading import Said, said_in
 from everyword.storage.protocol import Reader, Writer
-from everyword.storage.rows import COUNTED, Act, EdgeRow, Model
+from everyword.storage.rows import Act, EdgeRow, Model
 from everyword.types.concepts import (
     CONCEPT_PREFIX,
     LEAST_GROUNDS,
@@ -67,16 +67,16 @@ class EventLog:
         self._said: dict[int, Said] = {}
         self.model: Model | None = next((one for one in reader.file.models() if one.state == "active"), None)
 
-    def prepare(self, rows: Sequence[tuple[int, Event]]) -> None:
-        """Read the vectors of the next events in one query."""
+    def prepare(self, rows: Sequence[tuple[int, Event]], worth: Collection[int]) -> None:
+        """Read what is needed of the next events, and those worth folding, in a few queries."""
         self._events.update(rows)
-        self.vectors([seq for seq, _ in rows])
+        self.moments(sorted(worth))
 
     def moments(self, seqs: Sequence[int]) -> dict[int, Moment]:
         missing = [seq for seq in seqs if seq not in self._moments]
-        vectors = self.vectors(missing)
+        vectors, said = self.vectors(missing), self.said(missing)
         for seq, event in self._fetch(missing).items():
-            self._moments[seq] = moment_of(event, seq, vectors.get(seq), self.said([seq])[seq].quotes)
+            self._moments[seq] = moment_of(event, seq, vectors.get(seq), said[seq].quotes)
         return {seq: self._moments[seq] for seq in seqs if seq in self._moments}
 
     def said(self, seqs: Sequence[int]) -> dict[int, Said]:
@@ -154,7 +154,7 @@ class Executor:
     def loosen(self, moment: Moment) -> None:
         """Let an event wait for company; of too many, the oldest gives up."""
         self.graph.loosen(moment)
-        self._writer.put_loose(moment.row())
+        self._writer.put_loose(moment.seq)
         if len(self.graph.loose) > MOST_LOOSE:
             self._settle([min(self.graph.loose)])
 
@@ -411,10 +411,7 @@ class Executor:
             "add_edge", debt, edge.source, edge.target, edge.kind, edge.reason, edge.grounded_in
         )
         seq, at = (self._cause.seq, self._cause.at) if moment is None else (moment.seq, moment.at)
-        weight = edge.weight if moment is None else max(COUNTED, edge.weight)
-        self._writer.put_concept_edges(
-            act, [EdgeRow(edge.source, edge.target, edge.kind, weight, seq, at, edge.reason)]
-        )
+        self._writer.put_concept_edges(act, [EdgeRow(edge.source, edge.target, edge.kind, edge.weight, seq, at)])
         if moment is not None:
             node = self._in_graph(edge.target)
             node.add(moment, self._cause.seq)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from everyword.knowledge.concept_labels import terms_of
 from everyword.knowledge.concept_profiles import Profile
 from everyword.models.embedders import CODECS
-from everyword.storage.rows import LooseRow, Model, WorkRow
+from everyword.storage.rows import Model, WorkRow
 from everyword.types.concepts import (
     DEFAULT_WEIGHT,
     LEAST_GROUNDS,
@@ -57,29 +57,9 @@ class Moment:
     seq: int
     event_id: str
     at: int  # microseconds: when it happened
-    recorded_at: int  # when the memory learned it
     founds: bool  # an assistant's words may join a concept and not found one
     vector: NDArray[np.int8]  # empty without a model
     terms: tuple[str, ...] = ()  # content words of its statements
-
-    def row(self) -> LooseRow:
-        """Write it for the store."""
-        body = {"id": self.event_id, "recorded": self.recorded_at, "founds": self.founds, "terms": self.terms}
-        return LooseRow(self.seq, self.at, self.vector.tobytes(), json.dumps(body))
-
-    @classmethod
-    def of_row(cls, row: LooseRow) -> Moment:
-        """Read it back."""
-        body = json.loads(row.body)
-        return cls(
-            seq=row.seq,
-            event_id=body["id"],
-            at=row.at,
-            recorded_at=body["recorded"],
-            founds=body["founds"],
-            vector=np.frombuffer(row.vector, np.int8),
-            terms=tuple(body["terms"]),
-        )
 
 
 def moment_of(event: Event, seq: int, vector: NDArray[np.int8] | None, said: Sequence[str]) -> Moment:
@@ -88,7 +68,6 @@ def moment_of(event: Event, seq: int, vector: NDArray[np.int8] | None, said: Seq
         seq=seq,
         event_id=event.id,
         at=to_micros(event.at)[0],
-        recorded_at=to_micros(event.recorded_at)[0],
         founds=not is_silent(event) and (event.role or "").lower() not in ASSISTANTS,
         vector=np.zeros(0, np.int8) if vector is None else vector[:MOST_DIMENSIONS],
         terms=terms_of(said),
@@ -121,9 +100,9 @@ class Node:
 
     def row(self) -> WorkRow:
         """Write it for the store."""
-        return WorkRow(
-            self.id, {}, self.size, self.touched, self.last_at, self.total.tobytes(), json.dumps(self.window)
-        )
+        total = self.total.astype(np.int32).tobytes()
+        recent = json.dumps(self.window, separators=(",", ":"), ensure_ascii=False)
+        return WorkRow(self.id, {}, self.size, self.touched, self.last_at, total, recent)
 
     @classmethod
     def of_row(cls, row: WorkRow) -> Node:
@@ -132,7 +111,7 @@ class Node:
             id=row.id,
             label=row.body["label"],
             size=row.size,
-            total=np.frombuffer(row.total, np.float64).copy(),
+            total=np.frombuffer(row.total, np.int32).astype(np.float64),
             window=tuple((seq, tuple(terms)) for seq, terms in json.loads(row.recent)),
             touched=row.touched,
             last_at=row.last_at,

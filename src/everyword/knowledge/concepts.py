@@ -33,7 +33,7 @@ from everyword.knowledge.llm.stored import plan_of
 from everyword.knowledge.llm.summaries import owe_plan
 from everyword.knowledge.reading import states_something
 from everyword.storage.protocol import Reader, Writer
-from everyword.storage.rows import CONCEPTS, COUNTED, FoldMark, Model
+from everyword.storage.rows import CONCEPTS, FoldMark
 from everyword.types.concepts import (
     LEAST_GROUNDS,
     AddEdge,
@@ -132,7 +132,7 @@ def executor_for(engine: Engine, writer: Writer, mark: FoldMark) -> Executor:
 
 def _executor(engine: Engine, writer: Writer, mark: FoldMark) -> tuple[Executor, EventLog]:
     log = EventLog(writer)
-    graph = engine.cache(GraphCache).take(writer.space, mark) or _load(writer, _profile(engine, mark), log.model)
+    graph = engine.cache(GraphCache).take(writer.space, mark) or _load(writer, log, _profile(engine, mark))
     return Executor(writer, graph, log), log
 
 
@@ -176,8 +176,8 @@ def fold_rows(engine: Engine, writer: Writer, rows: Sequence[tuple[int, Event]])
     if not rows:
         return 0, []
     executor, log = _executor(engine, writer, mark)
-    log.prepare(rows)
     worth = _worth_folding(engine, writer, rows)
+    log.prepare(rows, worth)
     plans = _plans(writer, [seq for seq, _ in rows])
     for seq, event in rows:
         _fold_one(engine, executor, log, seq, event, writer, worth=seq in worth)
@@ -236,8 +236,10 @@ def _fold_one(
             executor.undo(*found)
             executor.flush()
         return
+    if not worth:
+        return
     moment = log.moments([seq])[seq]
-    if not worth or not len(moment.vector):
+    if not len(moment.vector):
         return
     try:
         _fold_event(executor, moment, cause_of(seq, event))
@@ -274,14 +276,14 @@ def _undo_of(event: Event) -> str | None:
     return id
 
 
-def _load(writer: Writer, profile: Profile, model: Model | None) -> Graph:
+def _load(writer: Writer, log: EventLog, profile: Profile) -> Graph:
     """Load the working graph from the store."""
-    graph = Graph(writer.space, profile, model)
+    graph = Graph(writer.space, profile, log.model)
     rows = sorted(writer.fold_work(limit=MOST_CONCEPTS), key=lambda row: (row.touched, row.id))
     for row in rows[-MOST_CONCEPTS:]:
         graph.put(Node.of_row(row))
-    for row in writer.fold_loose():
-        graph.loosen(Moment.of_row(row))
+    for moment in log.moments(writer.fold_loose()).values():
+        graph.loosen(moment)
     graph.apart = set(writer.kept_apart())
     return graph
 
@@ -320,7 +322,7 @@ def topics_of(
     """Find the concepts of some events."""
     held = reader.held_by(seqs, as_of=as_of)
     nearest = {
-        seq: [id for id, weight in sorted(several.items(), key=lambda one: (-one[1], one[0])) if weight >= COUNTED]
+        seq: [id for id, _ in sorted(several.items(), key=lambda one: (-one[1], one[0]))]
         for seq, several in held.items()
     }
     ids = sorted({id for several in nearest.values() for id in several[:MOST_OF_AN_EVENT]})

@@ -87,9 +87,6 @@ class Access(NamedTuple):
     last_at: int
 
 
-COUNTED = 0.5  # weight from which on an event counts for a concept; below, it was only put beside it
-
-
 class FoldMark(NamedTuple):
     """How far events of a space are folded into the concept graph."""
 
@@ -131,15 +128,6 @@ class WorkRow(NamedTuple):
     recent: str  # JSON
 
 
-class LooseRow(NamedTuple):
-    """An event that belongs to no concept yet."""
-
-    seq: int
-    at: int
-    vector: bytes
-    body: str  # JSON
-
-
 class EdgeRow(NamedTuple):
     """One event that supports an edge."""
 
@@ -149,7 +137,6 @@ class EdgeRow(NamedTuple):
     weight: float
     seq: int
     at: int
-    reason: str
 
 
 class Undone(NamedTuple):

@@ -64,7 +64,7 @@ class Concept:
     label: str  # a phrase from its events
     description: str  # one line, in words of its events
     strength: float  # 0.5 to 1; grows by .1 with each further event
-    events: int  # number of events with a weight of .5 or more
+    events: int  # number of its events
     created_at: datetime  # when the memory learned it
     first_at: datetime  # time of its first event
     last_at: datetime  # time of its last event
@@ -177,11 +177,9 @@ class Debt(StrEnum):
     REINFORCEMENT = "reinforcement"
     MERGING = "merging"
     COMPLETION = "completion"  # a concept had no neighbours
-    STRUCTURE = "structure"  # part_of and causes, as events say
     WORDING = "wording"
     PROPOSAL = "proposal"  # an LLM proposed it
     UNDO = "undo"  # a person reverted a change
-    INTENT = "intent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

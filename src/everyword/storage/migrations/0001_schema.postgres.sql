@@ -578,10 +578,10 @@ CREATE TABLE fold_edges (
   closed bigint,
   closed_at bigint,
   closed_by bigint,
-  reason text COLLATE "C" NOT NULL,
+  reason text COLLATE "C",
   PRIMARY KEY (space, number)
 );
-CREATE INDEX fold_edges_source ON fold_edges (space, source, kind);
+CREATE INDEX fold_edges_source ON fold_edges (space, source) WHERE kind NOT IN ('grounds', 'reinforces');
 CREATE INDEX fold_edges_target ON fold_edges (space, target, kind);
 CREATE INDEX fold_edges_event ON fold_edges (space, seq);
 CREATE INDEX fold_edges_born ON fold_edges (space, born);
@@ -589,12 +589,12 @@ CREATE INDEX fold_edges_closed ON fold_edges (space, closed) WHERE closed IS NOT
 CREATE INDEX fold_edges_born_by ON fold_edges (space, born_by);
 CREATE INDEX fold_edges_closed_by ON fold_edges (space, closed_by) WHERE closed_by IS NOT NULL;
 -- The events of each concept and the edges between concepts that hold now: merges leave many closed edges behind.
-CREATE INDEX fold_edges_members ON fold_edges (space, target, number) INCLUDE (seq, weight, at)
+CREATE INDEX fold_edges_members ON fold_edges (space, target, number) INCLUDE (seq, at)
   WHERE closed IS NULL AND kind IN ('grounds', 'reinforces');
 CREATE INDEX fold_edges_joining ON fold_edges (space, source, target)
-  WHERE closed IS NULL AND kind IN ('causes', 'part_of', 'related_to', 'derived_from');
+  WHERE closed IS NULL AND kind IN ('causes', 'related_to');
 CREATE INDEX fold_edges_joined ON fold_edges (space, target, source)
-  WHERE closed IS NULL AND kind IN ('causes', 'part_of', 'related_to', 'derived_from');
+  WHERE closed IS NULL AND kind IN ('causes', 'related_to');
 SELECT raise_wall('fold_edges');
 
 CREATE TABLE fold_journal (
@@ -609,7 +609,7 @@ CREATE TABLE fold_journal (
   target text COLLATE "C",
   edge text COLLATE "C",
   reason text COLLATE "C" NOT NULL,
-  events text COLLATE "C" NOT NULL,
+  events text COLLATE "C",
   undone bigint,
   PRIMARY KEY (space, number)
 );
@@ -645,9 +645,6 @@ CREATE TABLE fold_loose (
   space bigint NOT NULL,
   seq bigint NOT NULL,
   settled bigint,
-  at bigint NOT NULL,
-  vector bytea NOT NULL,
-  body text COLLATE "C" NOT NULL,
   PRIMARY KEY (space, seq)
 );
 CREATE INDEX fold_loose_settled ON fold_loose (space, settled);

@@ -462,10 +462,10 @@ CREATE TABLE fold_edges (
   closed INTEGER,
   closed_at INTEGER,
   closed_by INTEGER,
-  reason TEXT NOT NULL
+  reason TEXT                                 -- NULL: that of the entry born_by
 ) STRICT;
 
-CREATE INDEX fold_edges_source ON fold_edges (space, source, kind);
+CREATE INDEX fold_edges_source ON fold_edges (space, source) WHERE kind NOT IN ('grounds', 'reinforces');
 CREATE INDEX fold_edges_target ON fold_edges (space, target, kind);
 CREATE INDEX fold_edges_event ON fold_edges (space, seq);
 CREATE INDEX fold_edges_born ON fold_edges (space, born);
@@ -473,12 +473,12 @@ CREATE INDEX fold_edges_closed ON fold_edges (space, closed) WHERE closed IS NOT
 CREATE INDEX fold_edges_born_by ON fold_edges (born_by);
 CREATE INDEX fold_edges_closed_by ON fold_edges (closed_by) WHERE closed_by IS NOT NULL;
 -- The events of each concept and the edges between concepts that hold now: merges leave many closed edges behind.
-CREATE INDEX fold_edges_members ON fold_edges (space, target, number, seq, weight, at, kind, closed)
+CREATE INDEX fold_edges_members ON fold_edges (space, target, number, seq, at, kind, closed)
   WHERE closed IS NULL AND kind IN ('grounds', 'reinforces');
 CREATE INDEX fold_edges_joining ON fold_edges (space, source, target)
-  WHERE closed IS NULL AND kind IN ('causes', 'part_of', 'related_to', 'derived_from');
+  WHERE closed IS NULL AND kind IN ('causes', 'related_to');
 CREATE INDEX fold_edges_joined ON fold_edges (space, target, source)
-  WHERE closed IS NULL AND kind IN ('causes', 'part_of', 'related_to', 'derived_from');
+  WHERE closed IS NULL AND kind IN ('causes', 'related_to');
 
 CREATE TABLE fold_journal (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -492,7 +492,7 @@ CREATE TABLE fold_journal (
   target TEXT,
   edge TEXT,
   reason TEXT NOT NULL,
-  events TEXT NOT NULL,                       -- ids of the events that it rests on, JSON
+  events TEXT,                                -- ids of the events that it rests on, JSON; NULL: the node, an event
   undone INTEGER                              -- seq of the event that took it back
 ) STRICT;
 
@@ -517,8 +517,8 @@ CREATE TABLE fold_work (
   touched INTEGER NOT NULL,                   -- seq of the event that last changed it
   size INTEGER NOT NULL,
   last_at INTEGER NOT NULL,
-  total BLOB NOT NULL,                        -- the sum of its events' vectors, 64-bit floats that are whole numbers
-  recent TEXT NOT NULL,                       -- words and names of its latest events, JSON
+  total BLOB NOT NULL,                        -- the sum of its events' vectors, 32-bit whole numbers
+  recent TEXT NOT NULL,                       -- numbers and words of its latest events, JSON
   PRIMARY KEY (space, id)
 ) STRICT, WITHOUT ROWID;
 
@@ -529,9 +529,6 @@ CREATE TABLE fold_loose (
   space INTEGER NOT NULL,
   seq INTEGER NOT NULL,
   settled INTEGER,                            -- seq of the event from which on it looks no more
-  at INTEGER NOT NULL,
-  vector BLOB NOT NULL,
-  body TEXT NOT NULL,                         -- its id, when it was recorded, its words; JSON
   PRIMARY KEY (space, seq)
 ) STRICT, WITHOUT ROWID;
 

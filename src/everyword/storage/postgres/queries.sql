@@ -512,8 +512,7 @@ SELECT count(*) FROM claims WHERE space = $1 AND number NOT IN (SELECT claim FRO
 
 -- Concepts
 
--- Each as it was worded at a time, with what its events at that time come to: those that count for it, not those that
--- only lie beside it.
+-- Each as it was worded at a time, with what its events at that time come to.
 -- name: concepts
 SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
                                          WHERE first.space = node.space AND first.id = node.id),
@@ -523,7 +522,6 @@ SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nod
 FROM fold_nodes node
 JOIN fold_edges edge ON edge.space = node.space AND edge.target = node.id AND edge.kind IN ('grounds', 'reinforces')
  AND (edge.closed_at IS NULL OR edge.closed_at > %(as_of)s) AND edge.born_at <= %(as_of)s
- AND edge.weight >= %(counted)s
 JOIN events event ON event.space = edge.space AND event.seq = edge.seq
 WHERE node.space = %(space)s AND node.number > %(after)s AND node.label_key <> '' AND node.born_at <= %(as_of)s
   AND (node.closed_at IS NULL OR node.closed_at > %(as_of)s)
@@ -539,7 +537,6 @@ SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nod
 FROM (SELECT target, count(*) AS events, min(at) AS first_at, max(at) AS last_at
       FROM fold_edges
       WHERE space = %(space)s AND closed IS NULL AND kind IN ('grounds', 'reinforces')
-        AND weight >= %(counted)s
         AND target IN (SELECT other.id FROM fold_nodes other WHERE other.space = %(space)s AND other.closed IS NULL AND other.label_key <> '')
       GROUP BY target
       ORDER BY least(greatest(count(*), %(weakest)s), %(strongest)s) DESC, max(at) DESC, target COLLATE "C"
@@ -557,17 +554,12 @@ FROM fold_nodes node
 LEFT JOIN fold_edges edge ON edge.space = node.space AND edge.target = node.id
  AND edge.kind IN ('grounds', 'reinforces')
  AND (edge.closed_at IS NULL OR edge.closed_at > %(as_of)s) AND edge.born_at <= %(as_of)s
- AND edge.weight >= %(counted)s
 LEFT JOIN events event ON event.space = edge.space AND event.seq = edge.seq
 WHERE node.space = %(space)s AND node.id = ANY(%(ids)s::text[]) AND node.number = (
   SELECT max(latest.number) FROM fold_nodes latest
   WHERE latest.space = node.space AND latest.id = node.id AND latest.born_at <= %(as_of)s)
   AND (%(wing)s::text IS NULL OR event.wing = %(wing)s)
 GROUP BY node.space, node.number ORDER BY node.number;
-
--- name: put_fold_loose
-INSERT INTO fold_loose (space, seq, at, vector, body) VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT (space, seq) DO UPDATE SET settled = NULL, at = excluded.at, vector = excluded.vector, body = excluded.body;
 
 -- name: put_written
 INSERT INTO written_sessions (space, session, events, extractor, refused, body) VALUES ($1, $2, $3, $4, $5, $6)

@@ -9,12 +9,10 @@ from typing import Any
 
 from everyword.storage.rows import (
     CONCEPTS,
-    COUNTED,
     EMBED,
     Act,
     EdgeRow,
     FoldMark,
-    LooseRow,
     Member,
     PlanRow,
     Reach,
@@ -62,7 +60,7 @@ class FoldingRows(SpaceRows):
 
     def strongest_concepts(self, *, limit: int) -> list[Concept]:
         """List those that stand now, the strongest and freshest first; the wings of their events are not told."""
-        values = {"space": self.id, "counted": COUNTED, "weakest": LEAST_GROUNDS, "strongest": STRONGEST_FROM}
+        values = {"space": self.id, "weakest": LEAST_GROUNDS, "strongest": STRONGEST_FROM}
         rows = self.sql.rows("strongest_concepts", {**values, "limit": limit})
         return [_concept(self.space, row, None) for row in rows]
 
@@ -72,7 +70,7 @@ class FoldingRows(SpaceRows):
         if not ids or self.sql.one("wings", {"space": self.id, "limit": 1}) is None:
             return {}
         of: dict[str, list[str]] = {}
-        for id, wing in self.sql.rows("concept_wings", {"space": self.id, "ids": words(ids), "counted": COUNTED}):
+        for id, wing in self.sql.rows("concept_wings", {"space": self.id, "ids": words(ids)}):
             of.setdefault(id, []).append(wing)
         return {id: tuple(sorted(wings)) for id, wings in of.items()}
 
@@ -95,7 +93,7 @@ class FoldingRows(SpaceRows):
         """Look up those that stand now, whatever the wing; the wings of their events are not told."""
         if not ids:
             return {}
-        values = {"space": self.id, "ids": words(ids), "counted": COUNTED}
+        values = {"space": self.id, "ids": words(ids)}
         return {row[1]: _concept(self.space, row, None) for row in self.sql.rows("standing_concepts", values)}
 
     def concept_body(self, id: str) -> Mapping[str, Json]:
@@ -132,16 +130,16 @@ class FoldingRows(SpaceRows):
         return [_member(row) for row in self.sql.rows("fold_members_by", (self.id, number))]
 
     def recent_members(self, id: str, *, limit: int) -> list[int]:
-        """List the latest events that count for a concept, the oldest of them first."""
-        rows = self.sql.rows("fold_recent", (self.id, id, COUNTED, limit))
+        """List the latest events of a concept, the oldest of them first."""
+        rows = self.sql.rows("fold_recent", (self.id, id, limit))
         return [row[0] for row in reversed(rows)]
 
     def member_reach(self, id: str) -> tuple[int, int]:
-        """Tell when the latest event happened that ever counted for a concept, and the seq that last changed which do.
+        """Tell when the latest event happened that ever belonged to a concept, and the seq that last changed which do.
 
         Events that left it are among them: what a concept knows of its past does not hang on whether it was read back.
         """
-        rows = list(self.sql.rows("fold_reach", (self.id, id, COUNTED)))
+        rows = list(self.sql.rows("fold_reach", (self.id, id)))
         return (rows[0][0], rows[0][1]) if rows else (0, 0)
 
     def held_by(self, seqs: Sequence[int], *, as_of: datetime | None = None) -> dict[int, dict[str, float]]:
@@ -220,9 +218,9 @@ class FoldingRows(SpaceRows):
         rows = self.sql.rows("fold_work_of", (self.id, id))
         return WorkRow(rows[0][0], json.loads(rows[0][1]), *rows[0][2:]) if rows else None
 
-    def fold_loose(self) -> list[LooseRow]:
-        """Read the events that look for company, in order."""
-        return [LooseRow(*row) for row in self.sql.rows("fold_loose", (self.id,))]
+    def fold_loose(self) -> list[int]:
+        """List the events that look for company, in order."""
+        return [row[0] for row in self.sql.rows("fold_loose", (self.id,))]
 
     def kept_apart(self) -> list[tuple[str, str]]:
         """Read who was told to stay apart."""
@@ -239,9 +237,10 @@ class FoldingChanges(FoldingRows):
 
     def put_entry(self, seq: int, at: int, entry: JournalEntry) -> int:
         """Write an entry of the journal; tell its number."""
+        events = None if entry.events == (entry.node_id,) else compact_json(entry.events)
         values = (
             *(self.into, entry.id, seq, at, entry.action, entry.debt, entry.node_id),
-            *(entry.target_id, entry.edge, entry.reason, json.dumps(entry.events)),
+            *(entry.target_id, entry.edge, entry.reason, events),
         )
         return self.sql.added("insert_fold_entry", values)
 
@@ -260,7 +259,6 @@ class FoldingChanges(FoldingRows):
             self.sql.rows(name, (*act, where, id))
         if into is not None:
             values = {"space": where, "from": id, "to": into, "born": act.seq, "born_at": act.at, "born_by": act.entry}
-            self.sql.run("close_beside_edges", {**values, "counted": COUNTED})
             for name in ("move_fold_edges_into", "move_fold_edges_from"):
                 self.sql.run(name, values)
 
@@ -269,7 +267,7 @@ class FoldingChanges(FoldingRows):
         into = self.into
         self.sql.run_many(
             "insert_fold_edge",
-            ((into, one.source, one.target, one.kind, one.weight, one.seq, one.at, *act, one.reason) for one in edges),
+            ((into, one.source, one.target, one.kind, one.weight, one.seq, one.at, *act) for one in edges),
         )
 
     def close_concept_edge(self, act: Act, source: str, target: str, kind: EdgeKind) -> None:
@@ -309,9 +307,9 @@ class FoldingChanges(FoldingRows):
         """Keep it no more."""
         self.sql.run("drop_fold_work", (self.into, id))
 
-    def put_loose(self, row: LooseRow) -> None:
+    def put_loose(self, seq: int) -> None:
         """Note an event that looks for company."""
-        self.sql.run("put_fold_loose", (self.into, *row))
+        self.sql.run("put_fold_loose", (self.into, seq))
 
     def settle_loose(self, seqs: Iterable[int], *, by: int) -> None:
         """Note that some look no more, from an event on."""
@@ -332,7 +330,7 @@ class FoldingChanges(FoldingRows):
 
 
 def _at(as_of: datetime | None) -> dict[str, Any]:
-    return {"as_of": _END_OF_TIME if as_of is None else to_micros(as_of)[0], "counted": COUNTED}
+    return {"as_of": _END_OF_TIME if as_of is None else to_micros(as_of)[0]}
 
 
 def _member(row: Row) -> Member:
@@ -394,7 +392,7 @@ def _entry(row: Row) -> JournalEntry:
         node_id=node,
         target_id=target,
         edge=EdgeKind(edge) if edge else None,
-        events=tuple(json.loads(events)),
+        events=(node,) if events is None else tuple(json.loads(events)),
         undone=undone is not None,
     )
 

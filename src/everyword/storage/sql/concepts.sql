@@ -20,7 +20,7 @@ SELECT DISTINCT edge.target, event.wing
 FROM fold_edges edge {sqlite: INDEXED BY fold_edges_members}
   JOIN events event ON {postgres: event.space = edge.space AND} event.seq = edge.seq
 WHERE edge.space = :space AND edge.target = ANY(:ids::text[]) AND edge.closed IS NULL
-  AND edge.kind IN ('grounds', 'reinforces') AND event.wing IS NOT NULL AND edge.weight >= :counted;
+  AND edge.kind IN ('grounds', 'reinforces') AND event.wing IS NOT NULL;
 
 -- Those that stand, as they are now, whatever the wing: no event is looked at.
 -- name: standing_concepts
@@ -31,7 +31,6 @@ FROM (SELECT target, count(*) AS events, min(at) AS first_at, max(at) AS last_at
       FROM fold_edges
       {sqlite: INDEXED BY fold_edges_members} WHERE space = :space AND target = ANY(:ids::text[]) AND closed IS NULL
         AND kind IN ('grounds', 'reinforces')
-        AND weight >= :counted
       GROUP BY target) edge
 JOIN fold_nodes node {sqlite: INDEXED BY fold_nodes_id} ON node.space = :space AND node.id = edge.target
   AND node.closed IS NULL AND node.label_key <> ''
@@ -43,7 +42,7 @@ FROM fold_edges edge JOIN events event ON {postgres: event.space = edge.space AN
 JOIN fold_nodes node ON node.space = edge.space AND node.id = edge.target AND node.label_key <> ''
   AND node.born_at <= :as_of AND (node.closed_at IS NULL OR node.closed_at > :as_of)
 WHERE edge.space = :space AND edge.kind IN ('grounds', 'reinforces') AND edge.born_at <= :as_of
-  AND (edge.closed_at IS NULL OR edge.closed_at > :as_of) AND edge.weight >= :counted
+  AND (edge.closed_at IS NULL OR edge.closed_at > :as_of)
   AND coalesce(event.wing, '') = coalesce(:wing::text, '')
 GROUP BY edge.target;
 
@@ -74,14 +73,18 @@ WHERE space = $5 AND id = $6 AND closed IS NULL;
 
 -- Edges
 -- name: fold_members
-SELECT edge.target, edge.seq, event.id, edge.kind, edge.weight, edge.at, edge.born, edge.reason
+SELECT edge.target, edge.seq, event.id, edge.kind, edge.weight, edge.at, edge.born,
+       coalesce(edge.reason, (SELECT reason FROM fold_journal entry
+         WHERE {postgres: entry.space = edge.space AND} entry.number = edge.born_by))
 FROM fold_edges edge JOIN events event ON {postgres: event.space = edge.space AND} event.seq = edge.seq
 WHERE edge.space = :space AND edge.target = ANY(:ids::text[]) AND edge.kind IN ('grounds', 'reinforces')
   AND edge.born_at <= :as_of AND (edge.closed_at IS NULL OR edge.closed_at > :as_of)
 ORDER BY edge.number;
 
 -- name: fold_members_by
-SELECT edge.target, edge.seq, event.id, edge.kind, edge.weight, edge.at, edge.born, edge.reason
+SELECT edge.target, edge.seq, event.id, edge.kind, edge.weight, edge.at, edge.born,
+       coalesce(edge.reason, (SELECT reason FROM fold_journal entry
+         WHERE {postgres: entry.space = edge.space AND} entry.number = edge.born_by))
 FROM fold_edges edge JOIN events event ON {postgres: event.space = edge.space AND} event.seq = edge.seq
 WHERE {sqlite: +}edge.space = $1 AND edge.born_by = $2 AND edge.kind IN ('grounds', 'reinforces')
   AND edge.closed IS NULL
@@ -99,23 +102,27 @@ WHERE space = $1 AND seq = ANY($2::bigint[]) AND kind IN ('grounds', 'reinforces
 -- name: fold_recent
 SELECT seq FROM fold_edges
 {sqlite: INDEXED BY fold_edges_members} WHERE space = $1 AND target = $2 AND kind IN ('grounds', 'reinforces')
-  AND weight >= $3 AND closed IS NULL
-ORDER BY number DESC LIMIT $4;
+  AND closed IS NULL
+ORDER BY number DESC LIMIT $3;
 
--- Of all that ever counted for a concept, whether it still does: when the latest happened, and what last changed it.
+-- Of all that ever belonged to a concept, whether it still does: when the latest happened, and what last changed it.
 -- name: fold_reach
 SELECT coalesce(max(at), 0), coalesce(max(greatest(born, coalesce(closed, born))), 0) FROM fold_edges
-WHERE space = $1 AND target = $2 AND kind IN ('grounds', 'reinforces') AND weight >= $3;
+WHERE space = $1 AND target = $2 AND kind IN ('grounds', 'reinforces');
 
 -- name: fold_links
-SELECT edge.source, edge.target, edge.kind, edge.weight, edge.born_at, edge.at, edge.closed_at, event.id, edge.reason
+SELECT edge.source, edge.target, edge.kind, edge.weight, edge.born_at, edge.at, edge.closed_at, event.id,
+       coalesce(edge.reason, (SELECT reason FROM fold_journal entry
+         WHERE {postgres: entry.space = edge.space AND} entry.number = edge.born_by))
 FROM fold_edges edge JOIN events event ON {postgres: event.space = edge.space AND} event.seq = edge.seq
 WHERE edge.space = :space AND edge.source = ANY(:ids::text[]) AND edge.kind NOT IN ('grounds', 'reinforces')
   AND edge.born_at <= :as_of AND (edge.closed_at IS NULL OR edge.closed_at > :as_of)
 ORDER BY edge.number;
 
 -- name: fold_links_into
-SELECT edge.source, edge.target, edge.kind, edge.weight, edge.born_at, edge.at, edge.closed_at, event.id, edge.reason
+SELECT edge.source, edge.target, edge.kind, edge.weight, edge.born_at, edge.at, edge.closed_at, event.id,
+       coalesce(edge.reason, (SELECT reason FROM fold_journal entry
+         WHERE {postgres: entry.space = edge.space AND} entry.number = edge.born_by))
 FROM fold_edges edge JOIN events event ON {postgres: event.space = edge.space AND} event.seq = edge.seq
 WHERE edge.space = :space AND edge.target = ANY(:ids::text[]) AND edge.kind NOT IN ('grounds', 'reinforces')
   AND edge.born_at <= :as_of AND (edge.closed_at IS NULL OR edge.closed_at > :as_of)
@@ -131,45 +138,48 @@ WHERE space = :space AND target = ANY(:ids::text[]) AND kind NOT IN ('grounds', 
   AND born_at <= :as_of AND (closed_at IS NULL OR closed_at > :as_of);
 
 -- name: fold_links_now
-SELECT edge.source, edge.target, edge.kind, edge.weight, edge.born_at, edge.at, edge.closed_at, event.id, edge.reason
+SELECT edge.source, edge.target, edge.kind, edge.weight, edge.born_at, edge.at, edge.closed_at, event.id,
+       coalesce(edge.reason, (SELECT reason FROM fold_journal entry
+         WHERE {postgres: entry.space = edge.space AND} entry.number = edge.born_by))
 FROM fold_edges edge {sqlite: INDEXED BY fold_edges_joining}
   JOIN events event ON {postgres: event.space = edge.space AND} event.seq = edge.seq
 WHERE edge.space = :space AND edge.source = ANY(:ids::text[]) AND edge.closed IS NULL
-  AND edge.kind IN ('causes', 'part_of', 'related_to', 'derived_from')
+  AND edge.kind IN ('causes', 'related_to')
 ORDER BY edge.number;
 
 -- name: fold_links_into_now
-SELECT edge.source, edge.target, edge.kind, edge.weight, edge.born_at, edge.at, edge.closed_at, event.id, edge.reason
+SELECT edge.source, edge.target, edge.kind, edge.weight, edge.born_at, edge.at, edge.closed_at, event.id,
+       coalesce(edge.reason, (SELECT reason FROM fold_journal entry
+         WHERE {postgres: entry.space = edge.space AND} entry.number = edge.born_by))
 FROM fold_edges edge {sqlite: INDEXED BY fold_edges_joined}
   JOIN events event ON {postgres: event.space = edge.space AND} event.seq = edge.seq
 WHERE edge.space = :space AND edge.target = ANY(:ids::text[]) AND edge.closed IS NULL
-  AND edge.kind IN ('causes', 'part_of', 'related_to', 'derived_from')
+  AND edge.kind IN ('causes', 'related_to')
 ORDER BY edge.number;
 
 -- name: fold_neighbours_now
 SELECT source, target FROM fold_edges
 {sqlite: INDEXED BY fold_edges_joining} WHERE space = :space AND source = ANY(:ids::text[]) AND closed IS NULL
-  AND kind IN ('causes', 'part_of', 'related_to', 'derived_from')
+  AND kind IN ('causes', 'related_to')
 UNION SELECT source, target FROM fold_edges
 {sqlite: INDEXED BY fold_edges_joined} WHERE space = :space AND target = ANY(:ids::text[]) AND closed IS NULL
-  AND kind IN ('causes', 'part_of', 'related_to', 'derived_from');
+  AND kind IN ('causes', 'related_to');
 
 -- By the kinds that join concepts, as the index has them: a large concept has many events.
 -- name: fold_linked
 SELECT EXISTS (SELECT 1 FROM fold_edges WHERE space = $1 AND source = $2 AND closed IS NULL
-    AND kind IN ('causes', 'part_of', 'related_to', 'derived_from'))
+    AND kind IN ('causes', 'related_to'))
   OR EXISTS (SELECT 1 FROM fold_edges {sqlite: INDEXED BY fold_edges_target} WHERE space = $1 AND target = $2
     AND closed IS NULL
-    AND kind IN ('causes', 'part_of', 'related_to', 'derived_from'));
+    AND kind IN ('causes', 'related_to'));
 
 -- name: insert_fold_edge
-INSERT INTO fold_edges (space, source, target, kind, weight, seq, at, born, born_at, born_by, reason)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11);
+INSERT INTO fold_edges (space, source, target, kind, weight, seq, at, born, born_at, born_by)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
 
--- By its source: a concept has many events, an event few concepts.
 -- name: close_fold_edge
 UPDATE fold_edges SET closed = $1, closed_at = $2, closed_by = $3
-WHERE space = $4 AND source = $5 AND {sqlite: +}target = $6 AND kind = $7 AND closed IS NULL;
+WHERE space = $4 AND source = $5 AND target = $6 AND kind = $7 AND closed IS NULL;
 
 -- Everything that leads to or from a concept.
 -- name: close_fold_edges_into
@@ -177,31 +187,30 @@ UPDATE fold_edges SET closed = $1, closed_at = $2, closed_by = $3 WHERE space = 
 RETURNING source, target, kind, seq;
 
 -- name: close_fold_edges_from
-UPDATE fold_edges SET closed = $1, closed_at = $2, closed_by = $3 WHERE space = $4 AND source = $5 AND closed IS NULL
+UPDATE fold_edges SET closed = $1, closed_at = $2, closed_by = $3 WHERE space = $4 AND source = $5
+  AND kind NOT IN ('grounds', 'reinforces') AND closed IS NULL
 RETURNING source, target, kind, seq;
-
--- An event that only lies beside the one that stays, and counts for the one that goes, is to count on.
--- name: close_beside_edges
-UPDATE fold_edges SET closed = :born, closed_at = :born_at, closed_by = :born_by
-WHERE space = :space AND target = :to AND closed IS NULL AND kind IN ('grounds', 'reinforces') AND weight < :counted
-  AND EXISTS (SELECT 1 FROM fold_edges other WHERE other.space = :space AND other.target = :from
-              AND {sqlite: +}other.closed_by = :born_by AND other.source = fold_edges.source
-                AND other.weight >= :counted
-              AND other.kind IN ('grounds', 'reinforces'));
 
 -- The edges of the one that was absorbed, anew on the one that stays; what would lead from it to itself is left out.
 -- name: move_fold_edges_into
 INSERT INTO fold_edges (space, source, target, kind, weight, seq, at, born, born_at, born_by, reason)
-SELECT space, source, :to, kind, weight, seq, at, :born, :born_at, :born_by, reason FROM fold_edges
+SELECT space, source, :to, kind, weight, seq, at, :born, :born_at, :born_by,
+  coalesce(reason, (SELECT reason FROM fold_journal entry
+    WHERE {postgres: entry.space = fold_edges.space AND} entry.number = fold_edges.born_by))
+FROM fold_edges
 WHERE space = :space AND target = :from AND closed_by = :born_by AND source <> :to AND NOT EXISTS
-  (SELECT 1 FROM fold_edges other WHERE other.space = :space AND other.source = fold_edges.source
-   AND {sqlite: +}other.target = :to AND other.kind IN ('grounds', 'reinforces') AND other.closed IS NULL)
+  (SELECT 1 FROM fold_edges other WHERE other.space = :space AND other.seq = fold_edges.seq
+   AND other.source = fold_edges.source AND {sqlite: +}other.target = :to AND other.kind IN ('grounds', 'reinforces') AND other.closed IS NULL)
 ORDER BY number;
 
 -- name: move_fold_edges_from
 INSERT INTO fold_edges (space, source, target, kind, weight, seq, at, born, born_at, born_by, reason)
-SELECT space, :to, target, kind, weight, seq, at, :born, :born_at, :born_by, reason FROM fold_edges
-WHERE space = :space AND source = :from AND closed_by = :born_by AND target <> :to ORDER BY number;
+SELECT space, :to, target, kind, weight, seq, at, :born, :born_at, :born_by,
+  coalesce(reason, (SELECT reason FROM fold_journal entry
+    WHERE {postgres: entry.space = fold_edges.space AND} entry.number = fold_edges.born_by))
+FROM fold_edges
+WHERE space = :space AND source = :from AND kind NOT IN ('grounds', 'reinforces')
+  AND closed_by = :born_by AND target <> :to ORDER BY number;
 
 -- Taking back
 -- name: close_nodes_born_by
@@ -221,7 +230,10 @@ SELECT space, id, label_key, $1, $2, $3, body FROM fold_nodes WHERE {sqlite: +}s
 -- Only between ends that are still there.
 -- name: restore_edges_closed_by
 INSERT INTO fold_edges (space, source, target, kind, weight, seq, at, born, born_at, born_by, reason)
-SELECT space, source, target, kind, weight, seq, at, $1, $2, $3, reason FROM fold_edges
+SELECT space, source, target, kind, weight, seq, at, $1, $2, $3,
+  coalesce(reason, (SELECT reason FROM fold_journal entry
+    WHERE {postgres: entry.space = fold_edges.space AND} entry.number = fold_edges.born_by))
+FROM fold_edges
 WHERE {sqlite: +}space = $4 AND closed_by = $5 AND EXISTS
   (SELECT 1 FROM fold_nodes node WHERE node.space = fold_edges.space AND node.id = fold_edges.target
     AND node.closed IS NULL)
@@ -288,8 +300,11 @@ ON CONFLICT (space, id) DO UPDATE SET touched = excluded.touched, size = exclude
 -- name: drop_fold_work
 DELETE FROM fold_work WHERE space = $1 AND id = $2;
 
+-- name: put_fold_loose
+INSERT INTO fold_loose (space, seq) VALUES ($1, $2) ON CONFLICT (space, seq) DO UPDATE SET settled = NULL;
+
 -- name: fold_loose
-SELECT seq, at, vector, body FROM fold_loose WHERE space = $1 AND settled IS NULL ORDER BY seq;
+SELECT seq FROM fold_loose WHERE space = $1 AND settled IS NULL ORDER BY seq;
 
 -- name: settle_fold_loose
 UPDATE fold_loose SET settled = $1 WHERE space = $2 AND seq = $3 AND settled IS NULL;

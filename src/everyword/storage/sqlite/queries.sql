@@ -336,8 +336,7 @@ SELECT count(*) FROM claims WHERE space = ?1 AND number NOT IN (SELECT claim FRO
 
 -- Concepts
 
--- Each as it was worded at a time, with what its events at that time come to: those that count for it, not those that
--- only lie beside it.
+-- Each as it was worded at a time, with what its events at that time come to.
 -- name: concepts
 SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
                                          WHERE first.space = node.space AND first.id = node.id),
@@ -346,7 +345,6 @@ SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nod
 FROM fold_nodes node
 JOIN fold_edges edge ON edge.space = node.space AND edge.target = node.id AND edge.kind IN ('grounds', 'reinforces')
  AND (edge.closed_at IS NULL OR edge.closed_at > :as_of) AND edge.born_at <= :as_of
- AND edge.weight >= :counted
 JOIN events event ON event.seq = edge.seq
 WHERE node.space = :space AND node.number > :after AND node.label_key <> '' AND node.born_at <= :as_of
   AND (node.closed_at IS NULL OR node.closed_at > :as_of)
@@ -362,7 +360,6 @@ SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nod
 FROM (SELECT target, count(*) AS events, min(at) AS first_at, max(at) AS last_at
       FROM fold_edges INDEXED BY fold_edges_members
       WHERE space = :space AND closed IS NULL AND kind IN ('grounds', 'reinforces')
-        AND weight >= :counted
         AND target IN (SELECT other.id FROM fold_nodes other INDEXED BY fold_nodes_open
                        WHERE other.space = :space AND other.closed IS NULL AND other.label_key <> '')
       GROUP BY target
@@ -379,16 +376,12 @@ FROM fold_nodes node
 LEFT JOIN fold_edges edge ON edge.space = node.space AND edge.target = node.id
  AND edge.kind IN ('grounds', 'reinforces')
  AND (edge.closed_at IS NULL OR edge.closed_at > :as_of) AND edge.born_at <= :as_of
- AND edge.weight >= :counted
 LEFT JOIN events event ON event.seq = edge.seq
 WHERE node.space = :space AND node.id IN carray(:ids) AND node.number = (
   SELECT max(latest.number) FROM fold_nodes latest
   WHERE latest.space = node.space AND latest.id = node.id AND latest.born_at <= :as_of)
   AND (:wing IS NULL OR event.wing = :wing)
 GROUP BY node.number ORDER BY node.number;
-
--- name: put_fold_loose
-INSERT OR REPLACE INTO fold_loose (space, seq, at, vector, body) VALUES (?, ?, ?, ?, ?);
 
 -- name: put_written
 INSERT INTO written_sessions (space, session, events, extractor, refused, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
