@@ -417,9 +417,11 @@ HOSTILE = {
 @pytest.mark.parametrize("unit", HOSTILE.values(), ids=HOSTILE)
 def test_the_cost_of_hostile_text_grows_with_its_length_and_no_faster(unit: str) -> None:
     short, long = (unit * (size // len(unit)) for size in (5_000, 40_000))
-    few = min(_seconds(short, 1) for _ in range(3))
-    many = min(_seconds(long, 1) for _ in range(2))
-    assert many < 40 * few + 0.02, "8 times the text may cost 8 times the time, with room for a busy machine"
+    # The shorter text is read first, so that the patterns are compiled.
+    most = 40 * min(_seconds(short, 1) for _ in range(2)) + 0.02
+    assert any(_seconds(long, 1) < most for _ in range(2)), (
+        "8 times the text may cost 8 times the time, with room for a busy machine"
+    )
 
 
 class TestSettings:
