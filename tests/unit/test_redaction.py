@@ -254,9 +254,8 @@ HARMLESS = [
 ]
 
 
-@pytest.mark.parametrize("line", HARMLESS)
-def test_what_is_said_about_passwords_stays(line: str) -> None:
-    assert redact(line, PERSONAL).text == line
+def test_what_is_said_about_passwords_stays() -> None:
+    assert [line for line in HARMLESS if redact(line, PERSONAL).text != line] == []
 
 
 def test_a_mark_says_what_stood_there() -> None:
@@ -276,9 +275,10 @@ def test_hardly_a_line_of_code_or_prose_is_touched() -> None:
     assert len(wrong) / len(lines) < MOST_FALSE, wrong
 
 
-@pytest.mark.parametrize("line", [entry["line"] for entry in SAMPLE if not entry["kind"]])
-def test_what_only_resembles_a_secret_stays(line: str) -> None:
-    assert redact(line, PERSONAL).text == line
+def test_what_only_resembles_a_secret_stays() -> None:
+    lines = [entry["line"] for entry in SAMPLE if not entry["kind"]]
+    assert len(lines) > 100
+    assert [line for line in lines if redact(line, PERSONAL).text != line] == []
 
 
 # How

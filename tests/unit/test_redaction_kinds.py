@@ -344,9 +344,9 @@ def test_a_secret_is_replaced_by_a_mark_that_names_it(level: str, kind: str, lin
     assert redact(redacted.text, rules_for(level)).found == ()
 
 
-@pytest.mark.parametrize("line", LOOKALIKES)
-def test_a_look_alike_stays(line: str) -> None:
-    assert redact(line, rules_for("personal")).text == line
+def test_look_alikes_stay() -> None:
+    rules = rules_for("personal")
+    assert [line for line in LOOKALIKES if redact(line, rules).text != line] == []
 
 
 @pytest.mark.parametrize("line", [line for level, _, line in POSITIVES if level == "personal" and "{P" not in line])
