@@ -191,6 +191,7 @@ def test_a_question_waits_for_no_long_backlog(memory: Memory) -> None:
     assert memory.stats().behind["facts"] > 0
 
 
+@pytest.mark.slow
 def test_a_question_lets_the_background_work_later_and_says_nothing_of_a_change(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m.db", embedder="none", background=False) as memory:
         memory.add_many({"text": f"I like tea number {n}.", "speaker": "Ana", "key": str(n)} for n in range(100))
