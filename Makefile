@@ -39,8 +39,9 @@ serve: $(STAMP)  ## open the service and its web page on the sample history
 	@$(BIN)/everyword import examples/history.jsonl --memory .demo/memory.db
 	@$(BIN)/everyword serve --memory .demo/memory.db --open
 
-# A file's tests stay together, since they share servers and browsers.
-WORKERS := --numprocesses auto --dist loadfile
+# A file's tests stay together, since they share servers and browsers. Files run in the order of tests/conftest.py; xdist's
+# own order would put those with few tests last, which are the longest.
+WORKERS := --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 quick: $(STAMP)  ## run the fast tests: no server, no browser, no killed processes, nothing marked slow
 	$(BIN)/python -m pytest --quiet $(WORKERS) -m 'not slow' tests/unit tests/test_architecture.py

@@ -12,14 +12,19 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-# The tests under these run for seconds each; what fails should fail in the first seconds of a run.
-SLOW_LAST = ("conformance", "postgres", "page", "surfaces", "property", "crash", "llm")
+# The tests under these run for seconds each; what fails should fail in the first seconds of a run. Folders with long
+# files come before those with short ones, so that all workers end at about the same time.
+SLOW_LAST = ("page", "conformance", "postgres", "llm", "crash", "property", "surfaces")
 
 # A shell makes what it runs in the background deaf to these, and with it all that tests start and want to end.
 for name, usual in (("SIGINT", signal.default_int_handler), ("SIGQUIT", signal.SIG_DFL)):
     number = getattr(signal, name, None)
     if number is not None and signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, usual)
+
+# Hundreds of processes that the tests start import the package: the first one compiles it for all of them.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # The command line shows times in the machine's zone.
 os.environ["TZ"] = "UTC"
@@ -28,6 +33,14 @@ if hasattr(time, "tzset"):
 
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
+
+
+def pytest_xdist_auto_num_workers() -> int | None:
+    """Start three workers for two cores: tests often wait for a server, a browser or a process."""
+    if os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS"):
+        return None  # xdist reads it itself
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores + (cores + 1) // 2
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -50,11 +63,13 @@ def postgres() -> Iterator:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _each_text_is_read_once() -> Iterator[None]:
-    """Compute what the reader finds in a text once per process."""
+def _each_text_is_encoded_and_read_once() -> Iterator[None]:
+    """Open the models once per process, and compute a text's vectors and what the reader finds in it once."""
+    from everyword.models import encoder
     from everyword.models.reader import reader
     from remembered_runs import remembering
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reader, "open_session", remembering(reader.open_session))
+        for module in (encoder, reader):
+            patch.setattr(module, "open_session", remembering(module.open_session))
         yield

@@ -74,7 +74,7 @@ def test_no_byte_is_left_after_pages_split_and_tails_were_sealed(
 
     rounds = effort(12, 40)
     secrets = [f"secretword{n}q" for n in range(rounds)]
-    with Memory.open(tmp_path / "memory.db", embedder="hashing", durability="normal") as memory:
+    with Memory.open(tmp_path / "memory.db", embedder="hashing", reader="none", durability="normal") as memory:
         for round_ in range(rounds):
             memory.add_many([filler(round_ * 10 + n) for n in range(10)])
             word = secrets[round_]

@@ -14,7 +14,7 @@ from tests.page.browsing import needs_browser, serving
 
 pytestmark = [needs_browser, pytest.mark.slow]
 
-EVENTS = effort(5_000, 100_000)
+EVENTS = effort(2_500, 100_000)
 ROUNDS = 3
 QUIET_MS = 250  # until a view that asks for nothing is painted on a quiet machine
 

@@ -51,6 +51,12 @@ HANDSHAKE: dict[str, Any] = {
 
 
 @pytest.fixture
+def no_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the processes that a test starts load no model."""
+    monkeypatch.setenv("EVERYWORD_READER", "none")
+
+
+@pytest.fixture
 def opened(tmp_path: Path) -> Iterator[OpenMemory]:
     opened = OpenMemory(str(tmp_path / "memory.db"), embedder="hashing")
     yield opened
@@ -349,6 +355,7 @@ def test_words_that_no_wire_can_carry_do_not_end_the_session(opened: OpenMemory)
     assert "half a character \ufffd" in asked(build(opened), ask, mode="legacy")
 
 
+@pytest.mark.usefixtures("no_reader")
 def test_half_a_character_and_what_is_no_message_are_answered(tmp_path: Path) -> None:
     call = {"name": "remember", "arguments": {"text": "cut \ud83d"}}
     lines = [
@@ -604,6 +611,7 @@ def test_what_is_no_plain_list_is_left_to_the_package(line: bytes) -> None:
     assert early_reply(line, early_results(agent_tools())) is None
 
 
+@pytest.mark.usefixtures("no_reader")
 def test_tools_are_listed_at_once_and_nothing_that_was_asked_meanwhile_is_lost(tmp_path: Path) -> None:
     call = {"name": "remember", "arguments": {"text": "The boat is called Aurora."}}
     asked_for = [
@@ -640,6 +648,7 @@ def test_tools_are_listed_at_once_and_nothing_that_was_asked_meanwhile_is_lost(t
 # Over the wire
 
 
+@pytest.mark.usefixtures("no_reader")
 def test_two_clients_over_stdio_on_one_file(tmp_path: Path) -> None:
     path = str(tmp_path / "memory.db")
 
@@ -661,6 +670,7 @@ def test_two_clients_over_stdio_on_one_file(tmp_path: Path) -> None:
     anyio.run(together)
 
 
+@pytest.mark.usefixtures("no_reader")
 def test_two_clients_over_http_who_know_the_token(tmp_path: Path) -> None:
     port = free_port()
     process = subprocess.Popen(

@@ -409,6 +409,7 @@ def test_names_are_whole_and_without_their_possessive(question: str, names: tupl
     assert analyse(question, NOW).names == names
 
 
+@pytest.mark.slow
 @settings(max_examples=effort(30, 100), deadline=None)
 @given(st.one_of(st.text(max_size=300), st.lists(st.sampled_from("When what? is Ana's or ' . , you tell me before the "
     "between May 8 \x00 \ud800 how many İ ſ Dr. who".split(" ")), max_size=40).map(" ".join)))  # fmt: skip

@@ -393,9 +393,8 @@ def test_a_habit_is_not_a_date(sentence: str, words: str) -> None:
     assert found.repeats
 
 
-@pytest.mark.parametrize("sentence", TRAPS)
-def test_what_only_looks_like_a_date_is_none(sentence: str) -> None:
-    assert [mention.text for mention in find_dates(sentence, NOW)] == []
+def test_what_only_looks_like_a_date_is_none() -> None:
+    assert [sentence for sentence in TRAPS if find_dates(sentence, NOW)] == []
 
 
 @pytest.mark.parametrize(("sentence", "windows"), FRESH, ids=[row[0] for row in FRESH])

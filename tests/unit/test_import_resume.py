@@ -265,6 +265,7 @@ def test_a_file_that_can_not_be_read_is_reported_and_costs_no_other(memory: Memo
     assert "b.jsonl" in "".join(done.not_understood)
 
 
+@pytest.mark.slow
 def test_deferred_work_is_searchable_by_words_at_once(tmp_path: Path) -> None:
     path = session(tmp_path / "s1.jsonl", 0, 40)
     with Memory.open(":memory:", embedder="hashing", background=False) as memory:

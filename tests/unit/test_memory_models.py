@@ -240,13 +240,13 @@ def test_a_users_own_embedder_may_fail_with_any_error() -> None:
 
 def test_vectors_may_follow_later(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
-    with Memory.open(path, embedder="hashing", embed_on_write=False) as memory:
+    with Memory.open(path, embedder="hashing", reader="none", embed_on_write=False) as memory:
         memory.add_many([{"text": f"Fact number{n}."} for n in range(100)])
         assert memory.recall("number42")[0].text == "Fact number42."
         stats = memory.stats()
         assert (stats.vectors, stats.pending) == (0, 100)
         assert memory.admin.verify().ok
-    with Memory.open(path, embedder="hashing") as memory:  # the next process does it
+    with Memory.open(path, embedder="hashing", reader="none") as memory:  # the next process does it
         assert memory.admin.settle() == 100
         assert memory.stats().pending == 0
         assert memory.stats().vectors == 100

@@ -269,6 +269,7 @@ def test_a_context_is_never_over_its_budget_and_counts_exactly(tokenizer) -> Non
         assert memory.context("river water", budget=1200).tokens > 600  # a budget is there to be used
 
 
+@pytest.mark.slow
 def test_a_tokenizer_that_counts_a_text_for_more_than_its_lines_is_obeyed() -> None:
     def count(text: str) -> int:
         return len(text) ** 2 // 50

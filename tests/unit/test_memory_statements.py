@@ -656,8 +656,8 @@ HISTORY = (
 )
 
 
-def _hundred() -> list[dict]:
-    """Make a hundred events of two speakers in two sessions."""
+def _long_talk() -> list[dict]:
+    """Make 64 events of two speakers in three sessions; the last one states what was taken back before."""
     return [
         {
             "text": f"{HISTORY[n % len(HISTORY)]} That was number {n}.",
@@ -665,7 +665,7 @@ def _hundred() -> list[dict]:
             "session": f"s{n % 3}",
             "at": START + n * timedelta(hours=7),
         }
-        for n in range(100)
+        for n in range(64)
     ]
 
 
@@ -675,9 +675,9 @@ def _still() -> datetime:
 
 @pytest.fixture(scope="module")
 def expected() -> tuple:
-    """Derive what a hundred events state, one by one."""
+    """Derive what 64 events state, one by one."""
     with Memory.open(":memory:", embedder="none", clock=_still) as memory:
-        for event in _hundred():
+        for event in _long_talk():
             memory.add(**event)
         told = everything(memory)
     statements, _, counts, tags = told
@@ -690,7 +690,7 @@ def expected() -> tuple:
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [7, 100])
 def test_a_batch_derives_what_one_by_one_does(expected: tuple, size: int) -> None:
-    events = _hundred()
+    events = _long_talk()
     with Memory.open(":memory:", embedder="none", clock=_still) as memory:
         for start in range(0, len(events), size):
             memory.add_many(events[start : start + size])
@@ -702,7 +702,7 @@ def test_a_batch_derives_what_one_by_one_does(expected: tuple, size: int) -> Non
 @pytest.mark.slow
 def test_a_rebuild_derives_the_same(expected: tuple) -> None:
     with Memory.open(":memory:", embedder="none", clock=_still) as memory:
-        memory.add_many(_hundred())
+        memory.add_many(_long_talk())
         memory.admin.rebuild()
         assert everything(memory) == expected
 
@@ -710,8 +710,8 @@ def test_a_rebuild_derives_the_same(expected: tuple) -> None:
 @pytest.fixture
 def in_small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Derive anew in many parts, as a space of a hundred thousand events is."""
-    monkeypatch.setattr(rebuilding, "_COPY_BATCH", 30)
-    monkeypatch.setattr(rebuilding, "BATCH", 20)
+    monkeypatch.setattr(rebuilding, "_COPY_BATCH", 18)
+    monkeypatch.setattr(rebuilding, "BATCH", 12)
     monkeypatch.setattr(rebuilding, "_MOST_LEFT", 5)
 
 
@@ -727,7 +727,7 @@ def test_readers_see_what_was_there_until_the_new_is_complete(tmp_path: Path, ex
                 seen.append(everything(other) == expected)
 
     with Memory.open(path, embedder="none", clock=_still, durability="normal") as memory:
-        memory.add_many(_hundred())
+        memory.add_many(_long_talk())
         assert everything(memory) == expected
         memory.admin.rebuild(progress=watched)
         assert len(seen) >= 4
@@ -743,12 +743,12 @@ def test_a_rebuild_that_is_broken_off_changes_nothing(tmp_path: Path, expected: 
         pass
 
     def broken_off(what: str, done: int, _total: int) -> None:
-        if what == "statements" and done > 60:
+        if what == "statements" and done > 36:
             raise Killed
 
     path = tmp_path / "memory.db"
     with Memory.open(path, embedder="none", clock=_still, durability="normal") as memory:
-        memory.add_many(_hundred())
+        memory.add_many(_long_talk())
         with pytest.raises(Killed):
             memory.admin.rebuild(progress=broken_off)
         assert everything(memory) == expected
@@ -762,7 +762,7 @@ def test_a_rebuild_that_is_broken_off_changes_nothing(tmp_path: Path, expected: 
 @pytest.mark.slow
 @pytest.mark.usefixtures("in_small_parts")
 def test_what_is_forgotten_while_events_are_derived_anew_stays_forgotten() -> None:
-    events = _hundred()
+    events = _long_talk()
     with Memory.open(":memory:", embedder="none", clock=_still) as memory:
         memory.add_many(events[1:])
         expected_then = everything(memory)
@@ -773,7 +773,7 @@ def test_what_is_forgotten_while_events_are_derived_anew_stays_forgotten() -> No
         waiting = [lambda: memory.forget(ids=[first.id]), lambda: memory.forget(session="other")]
 
         def meanwhile(what: str, done: int, _total: int) -> None:
-            if what == "statements" and done > 60 and waiting:
+            if what == "statements" and done > 36 and waiting:
                 waiting.pop()()
 
         memory.admin.rebuild(progress=meanwhile)
@@ -786,9 +786,9 @@ def test_what_is_forgotten_while_events_are_derived_anew_stays_forgotten() -> No
 @pytest.mark.usefixtures("in_small_parts")
 def test_other_spaces_stay_as_they_are_when_one_is_derived_anew(expected: tuple) -> None:
     with Memory.open(":memory:", embedder="none", clock=_still) as memory:
-        memory.add_many(_hundred())
+        memory.add_many(_long_talk())
         other = memory.space("other")
-        other.add_many(_hundred()[:40])
+        other.add_many(_long_talk()[:24])
         before = everything(other)
         memory.admin.rebuild()
         assert everything(memory) == expected
@@ -799,7 +799,7 @@ def test_other_spaces_stay_as_they_are_when_one_is_derived_anew(expected: tuple)
 
 @pytest.mark.slow
 def test_what_is_said_while_events_are_read_anew_is_derived_with_them(expected: tuple) -> None:
-    events = _hundred()
+    events = _long_talk()
     with Memory.open(":memory:", embedder="none", clock=_still) as memory:
         memory.add_many(events[:90])
         said = iter(events[90:])
@@ -814,15 +814,15 @@ def test_what_is_said_while_events_are_read_anew_is_derived_with_them(expected: 
 
 @pytest.mark.slow
 def test_settling_later_derives_the_same(expected: tuple, tmp_path: Path) -> None:
-    events = _hundred()
+    events = _long_talk()
     path = tmp_path / "memory.db"
     with Memory.open(path, embedder="none", clock=_still, extract=False, durability="normal") as memory:
-        memory.add_many(events[:60])
+        memory.add_many(events[:36])
         assert memory.statements(status="any") == []
         assert memory.recall("Lisbon")
     with Memory.open(path, embedder="none", clock=_still, durability="normal") as memory:
         memory.admin.settle()
-        memory.add_many(events[60:])
+        memory.add_many(events[36:])
         assert everything(memory) == expected
 
 
@@ -839,7 +839,7 @@ def test_forgetting_while_deriving_is_behind_leaves_nothing_of_it(tmp_path: Path
 @pytest.mark.slow
 def test_an_export_brings_the_same_statements_to_another_file(tmp_path: Path) -> None:
     with Memory.open(":memory:", embedder="none", clock=_still) as memory:
-        memory.add_many(_hundred())
+        memory.add_many(_long_talk())
         told = everything(memory)
         # Edits are not exported: only their own operations write them.
         memory.correct(memory.statements(kind="attribute")[0].id, "Ana lives in Faro.")
@@ -870,7 +870,7 @@ def test_however_little_is_compared_a_batch_and_a_rebuild_compare_the_same(
         with Memory.open(":memory:", embedder="none", clock=_still) as memory:
             # What is closed makes room for another that is compared.
             likes = ("I like jazz.", "I like chess.", "I used to like chess.", "I used to like jazz.")
-            events = [*({"text": text, "speaker": "Cleo"} for text in likes), *_hundred()[:60]]
+            events = [*({"text": text, "speaker": "Cleo"} for text in likes), *_long_talk()[:40]]
             for start in range(0, len(events), size):
                 memory.add_many(events[start : start + size])
             told.append(everything(memory))

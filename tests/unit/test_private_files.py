@@ -48,6 +48,7 @@ def test_what_a_memory_makes_is_private(tmp_path: Path, umask: int) -> None:
     assert {name: mode for name, mode in modes.items() if mode != ("700" if name in folders else "600")} == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("umask", [0o000, 0o022])
 def test_what_the_command_line_makes_is_private(tmp_path: Path, umask: int) -> None:
     home = tmp_path / "home"

@@ -168,6 +168,7 @@ def test_external_labels_hold_offsets_and_join_with_their_text(tmp_path: Path) -
     assert [(p.a[0], p.b[0], p.relation) for p in found.pairs] == [(0, 1, "replaces")]
 
 
+@pytest.mark.slow
 def test_a_second_reader_who_says_the_same_agrees_in_all() -> None:
     both = [(first, first) for first, _ in agreement.load()]
     result = agreement.compare(both)

@@ -254,9 +254,8 @@ HARMLESS = [
 ]
 
 
-@pytest.mark.parametrize("line", HARMLESS)
-def test_what_is_said_about_passwords_stays(line: str) -> None:
-    assert redact(line, PERSONAL).text == line
+def test_what_is_said_about_passwords_stays() -> None:
+    assert [line for line in HARMLESS if redact(line, PERSONAL).text != line] == []
 
 
 def test_a_mark_says_what_stood_there() -> None:
@@ -276,9 +275,10 @@ def test_hardly_a_line_of_code_or_prose_is_touched() -> None:
     assert len(wrong) / len(lines) < MOST_FALSE, wrong
 
 
-@pytest.mark.parametrize("line", [entry["line"] for entry in SAMPLE if not entry["kind"]])
-def test_what_only_resembles_a_secret_stays(line: str) -> None:
-    assert redact(line, PERSONAL).text == line
+def test_what_only_resembles_a_secret_stays() -> None:
+    lines = [entry["line"] for entry in SAMPLE if not entry["kind"]]
+    assert len(lines) > 100
+    assert [line for line in lines if redact(line, PERSONAL).text != line] == []
 
 
 # How
@@ -417,9 +417,11 @@ HOSTILE = {
 @pytest.mark.parametrize("unit", HOSTILE.values(), ids=HOSTILE)
 def test_the_cost_of_hostile_text_grows_with_its_length_and_no_faster(unit: str) -> None:
     short, long = (unit * (size // len(unit)) for size in (5_000, 40_000))
-    few = min(_seconds(short, 1) for _ in range(3))
-    many = min(_seconds(long, 1) for _ in range(2))
-    assert many < 40 * few + 0.02, "8 times the text may cost 8 times the time, with room for a busy machine"
+    # The shorter text is read first, so that the patterns are compiled.
+    most = 40 * min(_seconds(short, 1) for _ in range(2)) + 0.02
+    assert any(_seconds(long, 1) < most for _ in range(2)), (
+        "8 times the text may cost 8 times the time, with room for a busy machine"
+    )
 
 
 class TestSettings:

@@ -344,9 +344,9 @@ def test_a_secret_is_replaced_by_a_mark_that_names_it(level: str, kind: str, lin
     assert redact(redacted.text, rules_for(level)).found == ()
 
 
-@pytest.mark.parametrize("line", LOOKALIKES)
-def test_a_look_alike_stays(line: str) -> None:
-    assert redact(line, rules_for("personal")).text == line
+def test_look_alikes_stay() -> None:
+    rules = rules_for("personal")
+    assert [line for line in LOOKALIKES if redact(line, rules).text != line] == []
 
 
 @pytest.mark.parametrize("line", [line for level, _, line in POSITIVES if level == "personal" and "{P" not in line])
@@ -420,9 +420,11 @@ def test_hostile_text_costs_in_proportion_to_its_length(unit: str) -> None:
         redact(text, rules_for("personal"))
         return time.process_time() - start
 
-    few = min(seconds(5_000) for _ in range(3))
-    many = min(seconds(40_000) for _ in range(2))
-    assert many < 40 * few + 0.02, "8 times the text may cost 8 times the time, with room for a busy machine"
+    # The shorter text is read first, so that the patterns are compiled.
+    most = 40 * min(seconds(5_000) for _ in range(2)) + 0.02
+    assert any(seconds(40_000) < most for _ in range(2)), (
+        "8 times the text may cost 8 times the time, with room for a busy machine"
+    )
 
 
 def test_the_tables_are_as_long_as_they_are_said_to_be() -> None:
