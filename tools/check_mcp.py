@@ -1,15 +1,17 @@
-"""Run the protocol's own conformance suite against `everyword mcp`, over HTTP, and the service's /mcp.
+"""Run the protocol's own conformance suite on `everyword mcp` and the service's /mcp, and compare the reference server.
 
-    npm install --prefix FOLDER @modelcontextprotocol/conformance      # runs with Node.js 22 or later
-    python tools/check_mcp.py FOLDER [--node PATH]
+    npm install --prefix FOLDER @modelcontextprotocol/conformance @modelcontextprotocol/server-memory
+    python tools/check_mcp.py FOLDER [--node PATH]                     # Node.js 22 or later
 
 The suite asks for tools, prompts and resources of a server that is made for it. Where a memory has the like, its own
-names are put in their place; the rest (images, sound, sampling, elicitation, progress) is left out and listed.
+names are put in their place; the rest (images, sound, sampling, elicitation, progress) is left out and listed. Then the
+nine tools of the reference memory server are called in the same 35 steps on that server and on `--reference-tools`.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import socket
 import subprocess
@@ -17,6 +19,10 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
+
+import anyio
+from mcp import Client, StdioServerParameters
 
 from everyword import Memory
 
@@ -61,7 +67,7 @@ def main() -> int:
             print(f"  fails: {name}: {told}")
         failed += len(wrong)
     print(f"left out: {', '.join(LEFT_OUT)}")
-    return min(failed, 100)
+    return min(failed + _differing(given.folder, given.node), 100)
 
 
 def _with_our_names(folder: Path) -> Path:
@@ -109,6 +115,95 @@ def _wait_for(port: int) -> None:
         except OSError:
             time.sleep(0.2)
     raise SystemExit("The server did not start.")
+
+
+# The reference memory server
+
+
+def _differing(packages: Path, node: str) -> int:
+    """Call both servers in the same steps; print and count the steps that are answered differently."""
+    reference = packages / "node_modules" / "@modelcontextprotocol" / "server-memory" / "dist" / "index.js"
+    with tempfile.TemporaryDirectory() as folder:
+        memory = ("--memory", f"{folder}/m.db", "--embedder", "hashing", "--reference-tools")
+        theirs = _answers(node, [str(reference)], {"MEMORY_FILE_PATH": f"{folder}/memory.jsonl"})
+        ours = _answers(sys.executable, ["-m", "everyword", "mcp", *memory], {})
+    wrong = [number for number, pair in enumerate(zip(theirs, ours, strict=True)) if pair[0] != pair[1]]
+    print(f"reference memory server: {len(STEPS) - len(wrong)} of {len(STEPS)} steps are answered alike")
+    for number in wrong:
+        print(f"  differs: {STEPS[number]}\n    theirs: {theirs[number]}\n    ours:   {ours[number]}")
+    return len(wrong)
+
+
+def _answers(command: str, arguments: list[str], environment: dict[str, str]) -> list[Any]:
+    server = StdioServerParameters(command=command, args=arguments, env={**os.environ, **environment})
+
+    async def ask() -> list[Any]:
+        async with Client(server) as client:
+            return [await _answer(client, tool, given) for tool, given in STEPS]
+
+    return anyio.run(ask)
+
+
+async def _answer(client: Client, tool: str, given: dict[str, Any]) -> Any:
+    result = await client.call_tool(tool, given)
+    if result.is_error and not given:  # each server says in its own words what is missing
+        return "error"
+    return result.is_error, [getattr(part, "text", part) for part in result.content], result.structured_content
+
+
+def _entity(name: str, kind: str = "person", *observations: str) -> dict[str, Any]:
+    return {"name": name, "entityType": kind, "observations": list(observations)}
+
+
+def _relation(source: str, kind: str, target: str) -> dict[str, str]:
+    return {"from": source, "to": target, "relationType": kind}
+
+
+def _observed(name: str, *contents: str) -> dict[str, Any]:
+    return {"entityName": name, "contents": list(contents)}
+
+
+_ANA, _BEN, _BOAT = (
+    _entity("Ana", "person", "Lives in Porto", "Likes tea"), _entity("Ben"), _entity("Aurora", "boat", "Is red")
+)  # fmt: skip
+_KNOWS, _OWNS = _relation("Ana", "knows", "Ben"), _relation("Ana", "owns", "Aurora")
+STEPS: list[tuple[str, dict[str, Any]]] = [
+    ("read_graph", {}),
+    ("create_entities", {"entities": [_ANA, _BEN]}),
+    ("create_entities", {"entities": [_ANA, _BOAT]}),
+    ("create_entities", {"entities": []}),
+    ("create_entities", {"entities": [_entity("Twice", "ship", "Sinks", "Sinks")]}),
+    ("create_relations", {"relations": [_KNOWS, _OWNS]}),
+    ("create_relations", {"relations": [_KNOWS]}),
+    ("create_relations", {"relations": [_relation("Ana", "misses", "Nobody")]}),
+    ("read_graph", {}),
+    ("add_observations", {"observations": [_observed("Ana", "Likes tea", "Sails")]}),
+    ("add_observations", {"observations": [_observed("Ben", "Rows", "Rows")]}),
+    ("add_observations", {"observations": [_observed("Nobody", "x")]}),
+    ("add_observations", {"observations": []}),
+    ("search_nodes", {"query": "tea"}),
+    ("search_nodes", {"query": "BOAT"}),
+    ("search_nodes", {"query": ""}),
+    ("search_nodes", {"query": "nothing like it"}),
+    ("open_nodes", {"names": ["Ana"]}),
+    ("open_nodes", {"names": ["Aurora", "Nobody"]}),
+    ("open_nodes", {"names": []}),
+    ("delete_observations", {"deletions": [{"entityName": "Ana", "observations": ["Likes tea", "never said"]}]}),
+    ("delete_observations", {"deletions": [{"entityName": "Nobody", "observations": ["x"]}]}),
+    ("open_nodes", {"names": ["Ana"]}),
+    ("delete_relations", {"relations": [_OWNS]}),
+    ("delete_relations", {"relations": [_OWNS]}),
+    ("read_graph", {}),
+    ("delete_entities", {"entityNames": ["Ben"]}),
+    ("delete_entities", {"entityNames": ["Ben"]}),
+    ("read_graph", {}),
+    ("create_entities", {"entities": [_BEN]}),
+    ("open_nodes", {"names": ["Ben"]}),
+    ("create_entities", {"entities": [_entity("Zoë 🚢", "navio", "Ancora\nem Faro")]}),
+    ("search_nodes", {"query": "zoë"}),
+    ("open_nodes", {}),
+    ("read_graph", {}),
+]
 
 
 if __name__ == "__main__":
