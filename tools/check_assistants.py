@@ -17,7 +17,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -50,7 +50,7 @@ ASSISTANTS = {
     "claude": Assistant(
         ".claude",
         ("--dangerously-skip-permissions", "-p"),
-        {"ANTHROPIC_BASE_URL": "{url}", "ANTHROPIC_API_KEY": "none", "IS_SANDBOX": "1"},
+        {"ANTHROPIC_BASE_URL": "{url}", "ANTHROPIC_API_KEY": "none", "IS_SANDBOX": "1", "MCP_TIMEOUT": "60000"},
     ),
     "codex": Assistant(
         ".codex",
@@ -203,7 +203,8 @@ def made_up_llm() -> Generator[tuple[str, list[str]]]:
 
 def check(program: Path, assistant: Assistant) -> dict[str, bool]:
     """Have two sessions with an assistant; return what is as it should be."""
-    with made_up_llm() as (url, sent), tempfile.TemporaryDirectory() as folder:
+    # What an assistant started may still write while the folder is removed.
+    with made_up_llm() as (url, sent), tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         home, project = Path(folder) / "home", Path(folder) / "harbour"
         project.mkdir()
         (home / assistant.folder).mkdir(parents=True)
@@ -212,11 +213,19 @@ def check(program: Path, assistant: Assistant) -> dict[str, bool]:
         path = os.pathsep.join((str(Path(sys.executable).parent), str(program.parent), os.environ["PATH"]))
         given = {name: value.replace("{url}", url) for name, value in assistant.environment.items()}
         environment = {"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", **given}
+        if "PYTHONPATH" in os.environ:  # the hooks run these sources too
+            environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
 
         def run(*command: str) -> None:
-            subprocess.run(
-                command, cwd=project, env=environment, timeout=LIMIT_S, capture_output=True, stdin=subprocess.DEVNULL
-            )
+            with suppress(subprocess.TimeoutExpired):
+                subprocess.run(
+                    command,
+                    cwd=project,
+                    env=environment,
+                    timeout=LIMIT_S,
+                    capture_output=True,
+                    stdin=subprocess.DEVNULL,
+                )
 
         run("git", "init")
         run("everyword", "init", "--yes")

@@ -17,6 +17,8 @@ from tools.make_reference import REFERENCE, reference
 import everyword.memory
 from everyword import Memory
 from everyword.interfaces.cli import main
+from llm_server import chat
+from llm_server import serving as serving_llm
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "packages" / "typescript" / "README.md"]
@@ -35,31 +37,40 @@ def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monke
     assert (tmp_path / "memory.db").exists()
 
 
-@pytest.mark.parametrize(
-    ("name", "least"),
-    [
-        *(("tutorial", 6), ("agents", 2), ("folding", 1), ("graph", 3), ("intents", 1), ("time", 1)),
-        *(("quickstart", 1), ("guides/chat-app", 4), ("guides/migration", 4), ("redaction", 1)),
-    ],
-)
-def test_a_page_runs_from_top_to_bottom(name: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    blocks = python_of(name)
-    assert len(blocks) >= least
-    run_python(name, blocks)
+ALONE = "tutorial agents folding graph intents time quickstart redaction guides/chat-app guides/migration".split()
+# With the space in which the page stores one event.
+WITH_A_SERVICE = {"guides/tenants": "acme/ana", "service": "default"}
+# With an LLM below; in tests/postgres; with the frameworks' packages in tests/frameworks. The reference is generated.
+ELSEWHERE = ("llm", "scale", "frameworks", "reference")
 
 
-@pytest.mark.parametrize(("name", "space", "least"), [("guides/tenants", "acme/ana", 2), ("service", "default", 1)])
-def test_a_page_runs_against_a_service(
-    name: str, space: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_python_of_every_page_is_run_by_a_test() -> None:
+    docs = ROOT / "docs"
+    pages = {path.relative_to(docs).with_suffix("").as_posix() for path in docs.rglob("*.md")}
+    assert {page for page in pages if python_of(page)} == {*ALONE, *WITH_A_SERVICE, *ELSEWHERE}
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_a_page_runs_from_top_to_bottom(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    blocks = python_of(name)
-    assert len(blocks) >= least
+    run_python(name, python_of(name))
+
+
+@pytest.mark.parametrize("name", WITH_A_SERVICE)
+def test_a_page_runs_against_a_service(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     with Memory.open("memory.db", embedder="hashing") as memory, serving(memory) as address:
         key = memory.admin.create_key("docs", permission="write").secret
-        run_python(name, [block.replace(SERVICE, address.rstrip("/")).replace("ew_...", key) for block in blocks])
-        assert memory.space(space).stats().events == 1
+        blocks = [block.replace(SERVICE, address.rstrip("/")).replace("ew_...", key) for block in python_of(name)]
+        run_python(name, blocks)
+        assert memory.space(WITH_A_SERVICE[name]).stats().events == 1
+
+
+def test_the_page_on_llms_runs_with_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with serving_llm(chat('{"statements": [], "facts": []}')) as llm:
+        run_python("llm", [block.replace("ollama:llama3.2", f"openai:m@{llm.url}") for block in python_of("llm")])
+        assert any("Porto since March" in asked.prompt for asked in llm.asked)
 
 
 def python_of(name: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -272,3 +273,12 @@ def test_a_deep_check_finds_derived_rows_that_are_missing(both: tuple[Memory, Me
         with memory.scope.engine.store.table_writer() as tables:
             change(tables)
         assert not memory.admin.verify(deep=True).ok
+
+
+def test_the_example_of_the_page_on_scale_runs(location: str) -> None:
+    page = (Path(__file__).parent.parent.parent / "docs" / "scale.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(re.sub(r'"postgresql://.*?"', repr(location), example), names)
+    assert names["memory"].add("I moved to Lisbon.").new
+    names["memory"].close()
