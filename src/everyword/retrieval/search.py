@@ -145,7 +145,7 @@ def _hits(
 def _closed_among(scope: SearchScope, candidates: Sequence[Candidate]) -> set[int]:
     """Find the events that state something which no longer holds."""
     outlines = scope.reader.outlines([one.seq for one in candidates])
-    return {seq for seq, one in outlines.items() if one.states is not None and one.states.closed}
+    return {seq for seq, one in outlines.items() if one.closed}
 
 
 def _hit(event: Event, candidate: Candidate, terms: Mapping[int, float]) -> Hit:

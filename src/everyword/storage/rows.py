@@ -73,13 +73,6 @@ class StatementText(NamedTuple):
     current: bool
 
 
-class StatedBy(NamedTuple):
-    """Whether what an event states still holds."""
-
-    current: bool  # some of it does
-    closed: bool  # some of it was replaced or has ended
-
-
 class Access(NamedTuple):
     """How often an event was recalled, and when last, in microseconds."""
 
@@ -355,7 +348,7 @@ class Outline(NamedTuple):
     at: int  # microseconds since 1970
     source: str
     recorded_at: int  # likewise
-    states: StatedBy | None = None  # None where it states nothing
+    closed: bool = False  # it states something that was replaced or has ended
 
 
 class PassageRow(NamedTuple):

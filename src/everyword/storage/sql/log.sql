@@ -53,8 +53,8 @@ WHERE seq = ANY($1::bigint[]) AND {sqlite: +}space = $2 {postgres: ORDER BY seq}
 -- Columns that stand before the text: of a long event only the first page is read.
 -- name: outlines_by_seq
 SELECT seq, session, speaker, role, at, source, recorded_at,
-       (SELECT max(CASE status WHEN 'current' THEN 1 ELSE 0 END) + 2 * max(CASE status WHEN 'current' THEN 0 ELSE 1 END)
-        FROM statements WHERE statements.space = $2 AND statements.seq = events.seq)
+       EXISTS (SELECT 1 FROM statements
+               WHERE statements.space = $2 AND statements.seq = events.seq AND status != 'current')
 FROM events WHERE seq = ANY($1::bigint[]) AND {sqlite: +}space = $2 {postgres: ORDER BY seq};
 
 -- name: events_oldest_first

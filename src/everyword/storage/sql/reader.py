@@ -26,7 +26,6 @@ from everyword.storage.rows import (
     Model,
     Outline,
     PassageRow,
-    StatedBy,
     Tally,
 )
 from everyword.storage.sql.concepts import FoldingRows, WrittenRows
@@ -432,7 +431,7 @@ class Reader(ActivityRows, StatementRows, GraphRows, FoldingRows, ImportRows, Wr
 
     def _fetch_outlines(self, seqs: Sequence[int]) -> dict[int, Outline]:
         rows = self.sql.rows("outlines_by_seq", (array(seqs), self.id))
-        return {row[0]: Outline(*row[1:7], states=_states(row[7])) for row in rows}
+        return {row[0]: Outline(*row[1:7], closed=bool(row[7])) for row in rows}
 
     # Receipts, jobs and counts
 
@@ -484,8 +483,3 @@ class FileReader(FileRows):
 
 
 _NOTHING = Ranking(np.empty(0, np.int64), np.empty(0, np.float32))
-
-
-def _states(bits: int | None) -> StatedBy | None:
-    """Read what the query of outlines tells of an event's statements: 1 some hold, 2 some are over."""
-    return None if bits is None else StatedBy(current=bool(bits & 1), closed=bool(bits & 2))
