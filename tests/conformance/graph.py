@@ -157,12 +157,10 @@ class GraphConformance:
             writer.drop_loose_pins()
             assert writer.edits() == []
 
-    def test_dropping_from_an_event_on_keeps_what_is_before_it(self, store: Store) -> None:
-        seqs = known(store)
+    def test_dropping_the_graph_leaves_nothing_of_it(self, store: Store) -> None:
+        known(store)
         with store.writer(SPACE) as writer:
-            writer.drop_graph(from_seq=seqs[1])
-            assert [row.seq for row in writer.claims_of()] == seqs[:1]
-            writer.drop_graph(from_seq=0)
+            writer.drop_graph()
             assert not any(writer.graph_counts().values())
 
     def test_what_writers_remember_is_gone_when_one_fails(self, store: Store) -> None:

@@ -93,9 +93,7 @@ class ReadingsConformance:
         with store.writer(SPACE) as writer:
             writer.drop_statements(None)  # what the reader found is kept: it need not read again
             assert set(writer.model_readings([one, two])) == {one, two}
-            writer.drop_model_readings([one])
-            assert set(writer.model_readings([one, two])) == {two}
-            writer.drop_model_readings(None)
+            writer.drop_model_readings()
             assert writer.model_readings([one, two]) == {}
 
     def test_an_event_takes_the_readings_of_the_model_along(self, store: Store) -> None:

@@ -270,7 +270,7 @@ def test_words_that_an_older_version_indexed_are_indexed_anew_on_a_server(
 def test_a_deep_check_finds_derived_rows_that_are_missing(both: tuple[Memory, Memory], change: Any) -> None:
     for memory in both:
         assert memory.admin.verify(deep=True).problems == ()
-        with memory.scope.engine.store.table_writer() as tables:
+        with memory.scope.engine.store.table_writer() as (_, tables):
             change(tables)
         assert not memory.admin.verify(deep=True).ok
 

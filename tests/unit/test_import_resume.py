@@ -15,7 +15,6 @@ import pytest
 
 from everyword import Memory
 from everyword.errors import EverywordError, InvalidInput
-from everyword.ingest.importers.records import digest
 from everyword.ingest.importers.sources import Source
 from everyword.types.events import Imported
 
@@ -209,17 +208,6 @@ def test_transcripts_of_one_name_are_two_conversations(memory: Memory, tmp_path:
         (tmp_path / folder / "talk.txt").write_text(f"Ana: hello\nBo: hello from {folder}\nAna: good\nBo: bye\n")
     assert memory.import_events(tmp_path, format="transcript").added == 8
     assert {event.session for event in memory.events()} == {"may/talk", "june/talk"}
-
-
-def test_a_transcript_that_was_read_by_an_older_version_is_known(memory: Memory, tmp_path: Path) -> None:
-    path = tmp_path / "talk.txt"
-    path.write_text("Ana: my boat is red\nBo: I see\nAna: yes\nAna: fine\n")
-    for number, (speaker, text) in enumerate((("Ana", "my boat is red"), ("Bo", "I see"), ("Ana", "yes")), 1):
-        key = f"transcript:talk:{number}:{digest(speaker, text)}"
-        memory.add(text, key=key, session="talk", speaker=speaker)
-    memory.forget(keys=[f"transcript:talk:2:{digest('Bo', 'I see')}"])
-    done = memory.import_events(path)
-    assert (done.read, done.added, done.known, done.skipped) == (4, 1, 2, {"it was forgotten": 1})
 
 
 @pytest.mark.parametrize("format", ["markdown", "transcript"])

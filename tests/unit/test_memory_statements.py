@@ -221,7 +221,8 @@ def test_an_invented_or_altered_quote_does_not_get_in(memory: Memory) -> None:
         replace(honest, content="Ana: lives in Lisbon since 1999"),
         replace(honest, event_id="ev_" + "0" * 32),
     ]
-    reading = derive.Reading(event, EventReading(), (), check_all(event, lies), None, {})
+    accepted, refused = check_all(event, lies)
+    reading = derive.Reading(event, EventReading(), (), tuple(accepted), None, {}, tuple(refused))
     with memory.scope.engine.store.writer("default") as writer:
         derive.derive(writer, [(1, reading)], None)
         assert writer.change_counts() == {"add": 1, "reject": len(lies)}

@@ -30,7 +30,8 @@ OURS += "|fold_nodes|fold_edges|fold_journal|fold_loose|fold_work|fold_apart|nod
 # Of the temporal graph and of what LLMs wrote: those that mean all of a space, or count it.
 ALL_OF_A_SPACE = {
     *("all_claims", "edits", "facts_by_filter", "names_changed", "drop_all_names", "drop_all_facts"),
-    *("drop_all_fact_claims", "drop_loose_pins", "drop_empty_edits", "conflicting_facts"),
+    *("drop_all_claims", "drop_all_mentions", "drop_all_fact_claims"),
+    *("drop_loose_pins", "drop_empty_edits", "conflicting_facts"),
     *("homes_by_prefix", "refusals", "unnamed_names", "homeless_names", "baseless_facts"),
     *("longest_facts", "fact_subjects"),
     *("drop_all_statements", "drop_all_keys", "drop_all_changes", "drop_all_tags", "drop_model_readings"),

@@ -574,7 +574,7 @@ class Admin:
                 return
             after = rows[-1][0]
 
-    def _log_page(self, after: int) -> list[tuple[int, Event]]:
+    def _log_page(self, after: int) -> Sequence[tuple[int, Event]]:
         with self.scope.reader() as reader:
             return reader.log(after=after, limit=_LOG_PAGE)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 
 from everyword.errors import EverywordError, LLMGarbage, LLMRefused, LLMUnavailable, StoreError
-from everyword.models.llm.budget import Allowance, Hold, MemoryLedger, estimate_tokens
+from everyword.models.llm.budget import Allowance, MemoryLedger, estimate_tokens, hold_in
 from everyword.models.llm.client import HttpLLM
 from everyword.models.protocol import DEFAULT_MAX_TOKENS, LLM, Reply, Schema, well_formed
 from everyword.storage.protocol import FileWriter, Store
@@ -101,7 +101,7 @@ class Metered:
     ) -> Reply:
         """Answer if the budget covers the largest possible use; count the actual use."""
         most = estimate_tokens(system, prompt, json.dumps(schema or {})) + max_tokens
-        with self._hold(most) as hold:
+        with hold_in(self._allowance, most) as hold:
             try:
                 reply = self._llm.complete(
                     system=system, prompt=prompt, schema=schema, max_tokens=max_tokens, temperature=temperature
@@ -120,7 +120,7 @@ class Metered:
     ) -> Iterator[str]:
         """Stream an answer if the budget covers the largest possible use; the use is estimated."""
         asked = estimate_tokens(system, prompt)
-        with self._hold(asked + max_tokens) as hold:
+        with hold_in(self._allowance, asked + max_tokens) as hold:
             hold.spend(asked)
             try:
                 for piece in self._llm.stream(
@@ -138,9 +138,6 @@ class Metered:
         end = getattr(self._llm, "close", None)
         if callable(end):
             end()
-
-    def _hold(self, most: int) -> AbstractContextManager[Hold]:
-        return nullcontext(Hold()) if self._allowance is None else self._allowance.hold(most)
 
     def _failed(self, error: Exception) -> LLMUnavailable:
         return LLMUnavailable(well_formed(f"The LLM {self.name} failed: {type(error).__name__}: {error}."))

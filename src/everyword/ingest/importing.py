@@ -9,13 +9,11 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from types import MappingProxyType
-from typing import cast
 
 from everyword.engine.engine import Engine, Progress
 from everyword.engine.retry import again
@@ -77,8 +75,6 @@ class _Batch:
     """Events that are stored together, and how far their files are read."""
 
     events: list[Mapping[str, Json]] = field(default_factory=list[Mapping[str, Json]])
-    # key -> id under which an older version stored the event
-    former_ids: dict[str, bytes] = field(default_factory=dict[str, bytes])
     chars: int = 0
     records: dict[str, FileRead] = field(default_factory=dict[str, FileRead])
 
@@ -87,7 +83,7 @@ class _Batch:
         return len(self.events) >= BATCH or self.chars >= _BATCH_CHARS
 
     def clear(self) -> None:
-        self.events, self.former_ids, self.chars, self.records = [], {}, 0, {}
+        self.events, self.chars, self.records = [], 0, {}
 
 
 def import_source(
@@ -203,8 +199,6 @@ def _read(source: Source, file: FileToRead, options: ImportOptions, tally: _Tall
             events += 1
             event = _clean(item.event, options, tally)
             batch.events.append(event)
-            if item.former_key is not None:
-                batch.former_ids[item.event["key"]] = identity_of(item.former_key, b"")
             batch.chars += len(str(event.get("text", "")))
             batch.records[record.path] = replace(record, position=position, events=events)
             yield
@@ -260,7 +254,6 @@ def _store(engine: Engine, space: str, batch: _Batch, options: ImportOptions, ta
     if len(events) < len(batch.events):
         tally.skipped[_FORGOTTEN] += len(batch.events) - len(events)
         tally.held_forgotten.update(batch.records)
-    events = _drop_known_by_former_key(engine, space, events, batch.former_ids)
     try:
         tally.added += _written(engine, space, events, options, note)
     except (KeyConflict, InvalidInput):
@@ -271,23 +264,8 @@ def _store(engine: Engine, space: str, batch: _Batch, options: ImportOptions, ta
 
 def _drop_forgotten(engine: Engine, space: str, batch: _Batch) -> list[Mapping[str, Json]]:
     """Drop events that were forgotten, so that an import does not bring them back."""
-    gone = were_forgotten(engine, space, batch.events, batch.former_ids)
+    gone = were_forgotten(engine, space, batch.events)
     return [event for event, is_gone in zip(batch.events, gone, strict=True) if not is_gone]
-
-
-def _drop_known_by_former_key(
-    engine: Engine, space: str, events: list[Mapping[str, Json]], former_ids: Mapping[str, bytes]
-) -> list[Mapping[str, Json]]:
-    """Drop events that an older version stored under another key."""
-    if not former_ids:
-        return events
-    known = again(engine, partial(_known, engine, space, list(former_ids.values())))
-    return [event for event in events if former_ids.get(event.get("key", "")) not in known]
-
-
-def _known(engine: Engine, space: str, raw_ids: Sequence[bytes]) -> Set[bytes]:
-    with engine.store.reader(space) as reader:
-        return reader.find(raw_ids).keys()
 
 
 def _store_one(engine: Engine, space: str, event: Mapping[str, Json], options: ImportOptions, tally: _Tally) -> None:
@@ -351,28 +329,25 @@ def _plan_file(
     format: Format, source: Source, part: str, known: FileRead | None, reading: str
 ) -> FileToRead | UnchangedFile:
     """Decide whether and from where to read a file."""
-    path = _stable_path(source, part)
+    record, after = FileRead(path=_stable_path(source, part), reading=reading), None
     known = known if known is not None and known.reading == reading else None
-    state = source.state(part)
-    if state is None:  # not a plain file: the format itself finds what is new after its last position
-        fresh = _unread_record(path, reading, 0, 0, _NO_HASH)
-        if known is not None and format.GROWS:
-            return _resume(part, format, known, fresh)
-        return FileToRead(part=part, format=format, record=fresh)
-    size, modified = state
-    if known is not None and known.whole and (known.bytes, known.modified) == (size, modified):
-        return UnchangedFile(part=part, record=known)
-    # A recent time proves nothing at the next import.
-    modified = modified if time.time_ns() - modified > _TIME_STEP_NS else 0
-    hashes = source.digests(part, [size] if known is None else sorted({known.bytes, size}))
-    fresh = _unread_record(path, reading, size, modified, hashes.get(size, _NO_HASH))
-    if known is None or hashes.get(known.bytes) != known.hash:
-        return FileToRead(part=part, format=format, record=fresh)
-    if known.bytes == size and known.whole:
-        return UnchangedFile(part=part, record=replace(known, modified=modified), touched=True)
-    if known.bytes == size or format.GROWS:
-        return _resume(part, format, known, fresh)
-    return FileToRead(part=part, format=format, record=fresh)
+    goes_on = format.GROWS  # where it is not a plain file, the format itself finds what is new after its last position
+    if (state := source.state(part)) is not None:
+        size, modified = state
+        if known is not None and known.whole and (known.bytes, known.modified) == state:
+            return UnchangedFile(part=part, record=known)
+        # A recent time proves nothing at the next import.
+        modified = modified if time.time_ns() - modified > _TIME_STEP_NS else 0
+        hashes = source.digests(part, [size] if known is None else sorted({known.bytes, size}))
+        record = replace(record, bytes=size, modified=modified, hash=hashes.get(size, _NO_HASH))
+        known = known if known is not None and hashes.get(known.bytes) == known.hash else None
+        if known is not None and known.bytes == size:
+            if known.whole:
+                return UnchangedFile(part=part, record=replace(known, modified=modified), touched=True)
+            goes_on = True
+    if known is not None and goes_on and known.position:
+        record, after = replace(record, position=known.position, events=known.events), known.position
+    return FileToRead(part=part, format=format, record=record, after=after)
 
 
 def _recently_modified(source: Source, part: str) -> bool:
@@ -393,32 +368,11 @@ def _stable_path(source: Source, part: str) -> str:
     return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _unread_record(path: str, reading: str, size: int, modified: int, hash: bytes) -> FileRead:
-    return FileRead(
-        path=path, reading=reading, bytes=size, modified=modified, hash=hash, position={}, events=0, whole=False
-    )
-
-
-def _resume(part: str, format: Format, known: FileRead, fresh: FileRead) -> FileToRead:
-    if not known.position:
-        return FileToRead(part=part, format=format, record=fresh)
-    record = replace(fresh, position=known.position, events=known.events)
-    return FileToRead(part=part, format=format, record=record, after=known.position)
-
-
-def were_forgotten(
-    engine: Engine,
-    space: str,
-    events: Sequence[Mapping[str, Json]],
-    former_ids: Mapping[str, bytes] = MappingProxyType({}),
-) -> list[bool]:
-    """Tell for each event whether it was forgotten and not added again since.
-
-    former_ids: key -> id under which an older version stored the event.
-    """
-    identities = [_identities_of(event, former_ids) for event in events]
-    gone = again(engine, partial(_forgotten, engine, space, {one for several in identities for one in several}))
-    return [not gone.isdisjoint(several) for several in identities]
+def were_forgotten(engine: Engine, space: str, events: Sequence[Mapping[str, Json]]) -> list[bool]:
+    """Tell for each event whether it was forgotten and not added again since."""
+    identities = [_identity_of(event) for event in events]
+    gone = again(engine, partial(_forgotten, engine, space, {one for one in identities if one is not None}))
+    return [one in gone for one in identities]
 
 
 def _forgotten(engine: Engine, space: str, identities: Collection[Identity]) -> set[Identity]:
@@ -429,15 +383,14 @@ def _forgotten(engine: Engine, space: str, identities: Collection[Identity]) -> 
     return {one for one in gone if one.raw_id not in there}
 
 
-def _identities_of(event: Mapping[str, Json], former_ids: Mapping[str, bytes]) -> list[Identity]:
-    """List the identities under which an event may have been forgotten."""
-    raw_ids = {_raw_id_of(event), former_ids.get(cast("str", event.get("key") or ""))} - {None}
+def _identity_of(event: Mapping[str, Json]) -> Identity | None:
+    """Return the identity under which an event may have been forgotten; None if only writing it decides."""
+    raw_id = _raw_id_of(event)
     try:
         at = to_micros(as_datetime(event["at"]))[0] if at_was_given(event) else None
     except InvalidInput:  # it will be refused with its reason
-        return []
-    session, speaker = event.get("session"), event.get("speaker")
-    return [Identity(session, speaker, at, raw_id) for raw_id in raw_ids if raw_id is not None]
+        return None
+    return None if raw_id is None else Identity(event.get("session"), event.get("speaker"), at, raw_id)
 
 
 def _raw_id_of(event: Mapping[str, Json]) -> bytes | None:

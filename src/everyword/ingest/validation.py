@@ -90,7 +90,8 @@ def _draft(
 ) -> Draft:
     fields = _fields(given)
     at = as_datetime(clock() if (said := fields.get("at")) is None else said)
-    checked: dict[str, Json] = {name: _name(name, fields.get(name), settings) for name in _NAMES}
+    checked: dict[str, Json] = dict.fromkeys(_NAMES)
+    checked |= {name: checked_name(name, value, settings) for name in _NAMES if (value := fields.get(name)) is not None}
     checked |= {"text": _text(fields.get("text"), settings), "meta": checked_meta(fields.get("meta"), settings)}
     from everyword.ingest.redaction.redact import redact_event  # imported here: reading needs no redaction
 
@@ -178,12 +179,6 @@ def _wing(given: str | None, handle: str | None) -> str | None:
     if given is not None and handle is not None and given != handle:
         raise InvalidEvent(f"this handle writes to the wing {handle!r} alone, not to {given!r}; ask the memory itself.")
     return handle if given is None else given
-
-
-def _name(field: str, value: object, settings: Settings) -> str | None:
-    if value is None:
-        return None
-    return checked_name(field, value, settings)
 
 
 def checked_name(field: str, value: object, settings: Settings) -> str:

@@ -80,7 +80,7 @@ def _begin(store: Store, scratch: Store, space: str) -> None:
 
 def copy_base(reader: Tables, scratch: Store, space: str, tables: Iterable[str]) -> None:
     """Copy the row of a space, and its rows of tables, into a scratch store."""
-    with scratch.table_writer() as writer:
+    with scratch.table_writer() as (_, writer):
         spaces = table_of(reader, SPACES)
         own = next(row for row in reader.each(spaces, None) if row["name"] == space)
         writer.put(table_of(writer, SPACES), [own | {"last_seq": 0}])  # no event is copied yet
@@ -105,7 +105,7 @@ def _derived(engine: Engine, scratch: Store, space: str, copied: _Copied, progre
 
 def derive_rows(engine: Engine, scratch: Store, space: str, rows: Sequence[Mapping[str, Any]]) -> None:
     """Add the next events to a scratch store and derive all views of them but the concepts, which need vectors."""
-    with scratch.table_writer() as writer:
+    with scratch.table_writer() as (_, writer):
         writer.put(table_of(writer, "events"), rows)
     with scratch.writer(space) as writer:
         writer.note_last_seq(rows[-1]["seq"])
@@ -115,7 +115,8 @@ def derive_rows(engine: Engine, scratch: Store, space: str, rows: Sequence[Mappi
 
 def _exchanged(engine: Engine, scratch: Store, space: str, copied: _Copied) -> str:
     """Replace the derived rows, unless the log changed in a way that needs more copying or a new start."""
-    with engine.store.exchange(space) as (writer, tables), scratch.table_reader() as made:
+    with engine.store.table_writer() as (file, tables), scratch.table_reader() as made:
+        writer = file.writer(space)
         left = writer.log(after=copied.upto, limit=_MOST_LEFT + 1)
         if len(left) > _MOST_LEFT:
             return _MORE
@@ -123,7 +124,7 @@ def _exchanged(engine: Engine, scratch: Store, space: str, copied: _Copied) -> s
         if tally.events + tally.records != copied.events + len(left) or _inputs_changed(tables, made, space, copied):
             return _ANEW
         writer.drop_statements(None)
-        writer.drop_model_readings(None)
+        writer.drop_model_readings()
         graph.drop(writer)
         version = writer.graph_state().version
         _take(tables, made, space, version)

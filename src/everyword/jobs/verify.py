@@ -125,7 +125,7 @@ class _SpaceCheck:
         mark = next(self._rows("fold_marks"), None)
         if mark is None or not self._cursors.get(CONCEPTS):
             return False
-        with scratch.table_writer() as writer:
+        with scratch.table_writer() as (_, writer):
             models = list(self._stored.each(table_of(self._stored, "models"), None))
             if models:
                 writer.put(table_of(writer, "models"), models)

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from unicodedata import normalize
@@ -173,71 +172,57 @@ class Fault(StrEnum):
     NO_CONTENT = "it has no content"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rejected:
-    """A draft that was not let in, and why."""
+class Rejected(Exception):
+    """Says why a draft is not let in."""
 
-    draft: StatementDraft
-    fault: Fault
-    detail: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
-    """What came of a batch of drafts."""
-
-    accepted: tuple[StatementDraft, ...] = ()
-    rejected: tuple[Rejected, ...] = ()
-    counts: Mapping[Fault, int] = field(default_factory=dict[Fault, int])
+    def __init__(self, fault: Fault, detail: str = "") -> None:
+        super().__init__(f"{fault.value}: {detail}")
+        self.fault = fault
 
 
-def check_all(event: Event, drafts: Iterable[StatementDraft], *, known: Collection[str] = ()) -> Checked:
-    """Check drafts and count the faults."""
+def check_all(
+    event: Event, drafts: Iterable[StatementDraft], *, known: Collection[str] = ()
+) -> tuple[list[StatementDraft], list[str]]:
+    """Check drafts; give those that are let in, and why the others are not."""
     accepted: list[StatementDraft] = []
-    rejected: list[Rejected] = []
+    refused: list[str] = []
     for draft in drafts:
-        checked = check(event, draft, known=known)
-        if isinstance(checked, Rejected):
-            rejected.append(checked)
-        else:
-            accepted.append(checked)
-    counts = Counter(refusal.fault for refusal in rejected)
-    return Checked(accepted=tuple(accepted), rejected=tuple(rejected), counts=counts)
+        try:
+            accepted.append(check(event, draft, known=known))
+        except Rejected as reason:
+            refused.append(str(reason))
+    return accepted, refused
 
 
-def check(event: Event, draft: StatementDraft, *, known: Collection[str] = ()) -> StatementDraft | Rejected:
-    """Let a draft in, with its span corrected where the quote stands in one place only; or say why not.
+def check(event: Event, draft: StatementDraft, *, known: Collection[str] = ()) -> StatementDraft:
+    """Let a draft in, with its span corrected where the quote stands in one place only, or raise Rejected.
 
     `known` are names that may stand in its content besides those of the event: other speakers, resolved entities.
     """
     if draft.event_id != event.id:
-        return Rejected(draft=draft, fault=Fault.OTHER_EVENT, detail=draft.event_id)
+        raise Rejected(Fault.OTHER_EVENT, draft.event_id)
     if not draft.content.strip():
-        return Rejected(draft=draft, fault=Fault.NO_CONTENT)
+        raise Rejected(Fault.NO_CONTENT)
     placed = _placed(event.text, draft)
-    if isinstance(placed, Rejected):
-        return placed
-    foreign = _foreign_number(event, draft)
-    if foreign is not None:
-        return Rejected(draft=draft, fault=Fault.NEW_NUMBER, detail=foreign)
-    foreign = _foreign_name(event, draft, known)
-    if foreign is not None:
-        return Rejected(draft=draft, fault=Fault.NEW_NAME, detail=foreign)
+    if (foreign := _foreign_number(event, draft)) is not None:
+        raise Rejected(Fault.NEW_NUMBER, foreign)
+    if (foreign := _foreign_name(event, draft, known)) is not None:
+        raise Rejected(Fault.NEW_NAME, foreign)
     return placed
 
 
-def _placed(text: str, draft: StatementDraft) -> StatementDraft | Rejected:
+def _placed(text: str, draft: StatementDraft) -> StatementDraft:
     quote = draft.quote
     if not quote.strip():
-        return Rejected(draft=draft, fault=Fault.NO_QUOTE)
+        raise Rejected(Fault.NO_QUOTE)
     start, end = draft.span
     if 0 <= start < end <= len(text) and text[start:end] == quote:
         return draft
     first = text.find(quote)
     if first < 0:
-        return Rejected(draft=draft, fault=Fault.NOT_SAID, detail=quote[:80])
+        raise Rejected(Fault.NOT_SAID, quote[:80])
     if text.find(quote, first + 1) >= 0:
-        return Rejected(draft=draft, fault=Fault.UNCLEAR_PLACE, detail=quote[:80])
+        raise Rejected(Fault.UNCLEAR_PLACE, quote[:80])
     return replace(draft, span=Span(first, first + len(quote)))
 
 

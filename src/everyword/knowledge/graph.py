@@ -12,16 +12,16 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple, cast
 
-from everyword.knowledge.claims import ToldFact, claims_of, named_values, overlap, told_facts
+from everyword.knowledge.claims import ToldFact, When, claims_of, named_values, overlap, told_facts
 from everyword.knowledge.comparing import Action, correction_of
 from everyword.knowledge.llm.summaries import forget_written
 from everyword.knowledge.names import SPEAKER_VOTE, NameIndex
-from everyword.knowledge.reading import said_by_user
+from everyword.knowledge.reading import is_assistant, said_by_user, speaker_name
 from everyword.knowledge.timeline import timeline
 from everyword.storage.protocol import Reader, Writer
 from everyword.storage.rows import FACTS, SPEAKS, ClaimRow, FactKey, Known, MentionRow, NameRow
 from everyword.storage.sql.graph import fact_line, single_of
-from everyword.types.events import ASSISTANTS, Event, Span, raw_event_id
+from everyword.types.events import Event, Span, raw_event_id
 from everyword.types.graph import RELATIONS, EntityType, FactDraft, KnownName, Mention, entity_id, name_key
 from everyword.types.records import RecordKind, events_of, speaks_for
 from everyword.types.statements import BY_HAND, Statement, StatementDraft
@@ -49,7 +49,7 @@ def add_events(writer: Writer, stated: Sequence[Stated]) -> None:
     index = _index(writer)
     noted = _Noted(writer.space)
     for one in stated:
-        noted.add(index, _read(one), one)
+        noted.add(index, one)
     version = writer.next_graph_version()
     keys = _fact_keys(writer, noted.moved)
     writer.put_names(noted.rows(index), version=version)
@@ -67,7 +67,7 @@ def add_events(writer: Writer, stated: Sequence[Stated]) -> None:
 
 def drop(writer: Writer) -> None:
     """Remove everything derived; edits by people stay."""
-    writer.drop_graph(from_seq=0)
+    writer.drop_graph()
     writer.next_graph_version(gone=True)
 
 
@@ -229,11 +229,7 @@ def _edited(draft: FactDraft, event: Event) -> FactDraft:
         said_at=event.at,
         recorded_at=event.recorded_at,
         extractor=BY_HAND,
-        valid_from=None,
-        begun_by=None,
-        holds_at=None,
-        valid_to=None,
-        ended_by=None,
+        **When()._asdict(),
     )
 
 
@@ -284,27 +280,11 @@ def _said_by(statement: StatementDraft) -> str:
 # Reading one event
 
 
-class _Reading(NamedTuple):
-    seq: int
-    event: Event
-    speaker: str | None
-    mentions: list[Mention]
-
-
-def _read(stated: Stated) -> _Reading:
-    named = [*stated.mentions, *named_values(said_by_user(stated.event), stated.drafts, stated.mentions)]
-    mentions = [one for one in named if name_key(one.text)]
-    return _Reading(stated.seq, stated.event, speaker_of(stated.event), mentions)
-
-
 def speaker_of(event: Event) -> str | None:
     """Return the speaker of an event; None if it is a program."""
     if event.record is not None:
         return speaks_for(event)
-    role = (event.role or "").lower()
-    if states_nothing(event) or role in ASSISTANTS or (event.speaker or "").casefold() in ASSISTANTS:
-        return None
-    return event.speaker or (event.role or "speaker").capitalize()
+    return None if states_nothing(event) or is_assistant(event) else speaker_name(event)
 
 
 def _claims(space: str, mentions: Sequence[Mention], stated: Stated) -> list[FactDraft]:
@@ -334,8 +314,7 @@ def _known_by_then(draft: FactDraft, event: Event) -> FactDraft:
     if event.at <= event.recorded_at:
         return draft
     latest = effective_at(event)
-    names = ("valid_from", "begun_by", "holds_at", "valid_to", "ended_by")
-    times = {name: min(time, latest) for name in names if (time := getattr(draft, name)) is not None}
+    times = {name: min(time, latest) for name in When._fields if (time := getattr(draft, name)) is not None}
     return replace(draft, **times)
 
 
@@ -353,36 +332,27 @@ class _Noted:
     moved: set[str] = field(default_factory=set[str])
     seen: dict[str, list[int]] = field(default_factory=dict[str, list[int]])  # key -> times of its events
 
-    def add(self, index: NameIndex, reading: _Reading, stated: Stated) -> None:
-        seq, event, speaker, mentions = reading
+    def add(self, index: NameIndex, stated: Stated) -> None:
+        seq, event, speaker = stated.seq, stated.event, speaker_of(stated.event)
+        named = [*stated.mentions, *named_values(said_by_user(event), stated.drafts, stated.mentions)]
+        mentions = [one for one in named if name_key(one.text)]
         self.moved.update(index.learn(mentions, speaker))
-        self.mentions += _rows(index, reading).values()
-        at = to_micros(event.at)[0]
-        for key in _keys(reading):
-            self.seen.setdefault(key, []).append(at)
+        rows: dict[tuple[str, int], MentionRow] = {}
+        if speaker:
+            id = entity_id(self.space, speaker)
+            rows[id, SPEAKS] = MentionRow(id, seq, SPEAKS, SPEAKS, EntityType.PERSON, SPEAKER_VOTE)
+        for one in mentions:
+            id = index.form_of(one)
+            rows[id, one.span.start] = MentionRow(id, seq, *one.span, one.type, round(one.score * 100))
+        self.mentions += rows.values()
+        for key in {name_key(name) for name in (*(one.text for one in mentions), speaker) if name}:
+            self.seen.setdefault(key, []).append(to_micros(event.at)[0])
         self.claims += [(seq, draft) for draft in _claims(self.space, mentions, stated)]
 
     def rows(self, index: NameIndex) -> Iterable[NameRow]:
         for key, times in self.seen.items():
             id = entity_id(self.space, key)
             yield NameRow(id, index.home_of(id), index.known(key), len(times), min(times), max(times))
-
-
-def _rows(index: NameIndex, reading: _Reading) -> dict[tuple[str, int], MentionRow]:
-    seq, _, speaker, mentions = reading
-    rows: dict[tuple[str, int], MentionRow] = {}
-    if speaker:
-        id = entity_id(index.space, speaker)
-        rows[id, SPEAKS] = MentionRow(id, seq, SPEAKS, SPEAKS, EntityType.PERSON, SPEAKER_VOTE)
-    for one in mentions:
-        id = index.form_of(one)
-        rows[id, one.span.start] = MentionRow(id, seq, *one.span, one.type, round(one.score * 100))
-    return rows
-
-
-def _keys(reading: _Reading) -> set[str]:
-    keys = {name_key(mention.text) for mention in reading.mentions}
-    return keys | {name_key(reading.speaker)} if reading.speaker else keys
 
 
 def mentions_of(event: Event, rows: Iterable[MentionRow]) -> list[Mention]:

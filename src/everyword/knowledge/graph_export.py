@@ -21,6 +21,7 @@ from everyword.settings import beside
 from everyword.text.terms import whole_until
 from everyword.types.events import Session
 from everyword.types.graph import ENTITY_PREFIX, RELATIONS, Entity, EntityType, Fact
+from everyword.types.serialization import to_json
 
 _NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NODE_KEYS = ("kind", "name", "type", "aliases", "events", "first_at", "last_at", "keys")
@@ -54,19 +55,7 @@ def write_graph(path: Path, entities: Sequence[Entity], facts: Sequence[Fact], s
 
 
 def _nodes(entities: Sequence[Entity], facts: Sequence[Fact], sessions: Sequence[Session]) -> list[dict[str, Any]]:
-    nodes: list[dict[str, Any]] = [
-        {
-            "id": one.id,
-            "kind": "entity",
-            "name": one.name,
-            "type": one.type.value,
-            "aliases": list(one.aliases),
-            "events": one.events,
-            "first_at": _written(one.first_at),
-            "last_at": _written(one.last_at),
-        }
-        for one in entities
-    ]
+    nodes: list[dict[str, Any]] = [{"id": one.id, "kind": "entity", **to_json(one)} for one in entities]
     words = {fact.object: fact.object_name for fact in facts if not fact.object.startswith(ENTITY_PREFIX)}
     nodes += [{"id": f"words:{key}", "kind": "words", "name": name} for key, name in sorted(words.items())]
     nodes += [

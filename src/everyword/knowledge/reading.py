@@ -101,7 +101,7 @@ def read_event(reader: Reader, event: Event, before: Event | None = None) -> Eve
     statements = [
         _statement(event, turn, previous, one) for one in found.statements if _is_whole(event, turn, one.start, one.end)
     ]
-    own = {speaker_name(event)} if _is_assistant(event) else set[str]()  # what an assistant says of itself is not kept
+    own = {speaker_name(event)} if is_assistant(event) else set[str]()  # what an assistant says of itself is not kept
     return EventReading(tuple(names), tuple(one for one in statements if one.about not in own))
 
 
@@ -253,5 +253,6 @@ def _is_whole(event: Event, turn: EventTurn, start: int, end: int) -> bool:
     return turn.text[start:end] == event.text[start:end]
 
 
-def _is_assistant(event: Event) -> bool:
+def is_assistant(event: Event) -> bool:
+    """Tell whether an assistant speaks, by its role or its name."""
     return (event.role or "").lower() in ASSISTANTS or (event.speaker or "").casefold() in ASSISTANTS

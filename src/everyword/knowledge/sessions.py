@@ -11,17 +11,17 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from everyword.knowledge.entities import read_entities
 from everyword.knowledge.llm.summaries import written_of
+from everyword.knowledge.reading import is_assistant
 from everyword.storage.protocol import Reader
 from everyword.text.spans import prose, sentences
 from everyword.text.terms import question_terms, stop_terms
 from everyword.types.events import (
-    ASSISTANTS,
     Event,
     Filter,
     Hit,
@@ -66,16 +66,10 @@ def list_sessions(reader: Reader, which: Filter, order: SessionOrder, *, limit: 
     """List sessions without summaries: all, or so many of them."""
     if order is SessionOrder.LATEST:
         return reader.sessions(which, limit=limit)
-    key = _oldest if order is SessionOrder.OLDEST else _longest
-    return sorted(reader.sessions(which), key=key)[:limit]
-
-
-def _oldest(session: Session) -> tuple[datetime, str]:
-    return session.first_at, session.name
-
-
-def _longest(session: Session) -> tuple[int, str]:
-    return -session.events, session.name
+    listed = sorted(reader.sessions(which), key=lambda one: one.name)
+    if order is SessionOrder.OLDEST:
+        return sorted(listed, key=lambda one: one.first_at)[:limit]
+    return sorted(listed, key=lambda one: -one.events)[:limit]
 
 
 def with_summaries(reader: Reader, listed: Sequence[Session], which: Filter) -> list[Session]:
@@ -135,22 +129,24 @@ def summarise(said: Sequence[tuple[Event, Sequence[Statement]]]) -> tuple[Theme,
     """Summarise a session by its events in order of time, with what each of them states."""
     found = _scored(list(_candidates(said)), [event for event, _ in said])
     best = sorted(range(len(found)), key=lambda place: (-found[place].score, place))
-    about: list[int] = []
-    for place in best:
-        if len(about) < MOST_ABOUT and not _repeats(found[place], (found[other] for other in about)):
-            about.append(place)
+    chosen: list[int] = []
+
+    def choose(places: Iterable[int], most: int) -> list[int]:
+        """Choose the first of some places, without those that repeat what was chosen before."""
+        own: list[int] = []
+        for place in places:
+            if len(own) < most and not _repeats(found[place], (found[other] for other in chosen)):
+                own.append(place)
+                chosen.append(place)
+        return own
+
+    about = choose(best, MOST_ABOUT)
     more: list[int] = []
     for part in _PARTS:
-        these = [place for place in best if found[place].part is part and found[place].sure >= _LEAST_SURE]
-        count = 0
-        for place in these:
-            if count < MOST_OF_A_PART and not _repeats(found[place], (found[other] for other in (*about, *more))):
-                more.append(place)
-                count += 1
-    return tuple(
-        _quoted(one.event, one.span, one.part, one.score)
-        for one in (found[place] for place in (*sorted(about), *sorted(more)))
-    )
+        sure = (place for place in best if found[place].part is part and found[place].sure >= _LEAST_SURE)
+        more += choose(sure, MOST_OF_A_PART)
+    shown = (found[place] for place in (*sorted(about), *sorted(more)))
+    return tuple(_quoted(one.event, one.span, one.part, one.score) for one in shown)
 
 
 class _Candidate(NamedTuple):
@@ -169,7 +165,7 @@ def _candidates(said: Iterable[tuple[Event, Sequence[Statement]]]) -> Iterator[_
     """Give the sentences that state something, and those with which people open the session, in order of time."""
     turns = 0
     for event, stated in said:
-        assistant = _is_assistant(event)
+        assistant = is_assistant(event)
         turns += not assistant
         opens = not assistant and turns <= _OPENING
         for span, terms in _sentences(event.text) if stated or opens else ():
@@ -200,9 +196,7 @@ def _weight(statement: Statement) -> float:
 
 def _part(inside: Sequence[Statement]) -> SummaryPart:
     parts = {part_of(one) for one in inside if one.confidence >= _LEAST_SURE}
-    return next(
-        (part for part in (SummaryPart.DECIDED, SummaryPart.DONE, SummaryPart.OPEN) if part in parts), SummaryPart.ABOUT
-    )
+    return next((part for part in _PARTS if part in parts), SummaryPart.ABOUT)
 
 
 def part_of(statement: Statement) -> SummaryPart:
@@ -234,10 +228,6 @@ def _score(one: _Candidate, centre: Mapping[int, float], length: float, place: f
     return score * min(1.0, len(one.terms) / _FULL_TERMS)
 
 
-def _is_assistant(event: Event) -> bool:
-    return (event.role or "").lower() in ASSISTANTS or (event.speaker or "").casefold() in ASSISTANTS
-
-
 def _repeats(one: _Candidate, others: Iterable[_Candidate]) -> bool:
     return any(
         len(one.terms & other.terms) >= _SAME * math.sqrt(len(one.terms) * len(other.terms))
@@ -263,17 +253,7 @@ _TESTS = re.compile(r"^[^\n]{0,80}?\b(\d+ (?:passed|failed)\b[^\n=]{0,80}\b)", r
 def _reported(newest_first: Iterable[Event]) -> Iterator[Theme]:
     """Tell what the tools of a session report: its latest commits, and the last result of its tests."""
     latest = [event for event in newest_first if states_nothing(event)]
-    commits = [
-        _quoted(event, Span(*found.span(1)), SummaryPart.DONE, 1.0)
-        for event in latest
-        for found in reversed(list(_COMMIT.finditer(event.text)))
-    ]
-    tests = (
-        _quoted(event, Span(*found.span(1)), SummaryPart.DONE, 1.0)
-        for event in latest
-        for found in reversed(list(_TESTS.finditer(event.text)))
-    )
-    yield from reversed(commits[:MOST_OF_A_PART])
-    last = next(tests, None)
-    if last is not None:
-        yield last
+    for pattern, most in ((_COMMIT, MOST_OF_A_PART), (_TESTS, 1)):
+        found = ((event, match) for event in latest for match in reversed(list(pattern.finditer(event.text))))
+        for event, match in reversed(list(islice(found, most))):
+            yield _quoted(event, Span(*match.span(1)), SummaryPart.DONE, 1.0)

@@ -27,7 +27,7 @@ from everyword.knowledge.comparing import (
     same_subject,
     verdict_of,
 )
-from everyword.knowledge.drafts import Checked, check_all, drafts_of, mentions_in
+from everyword.knowledge.drafts import check_all, drafts_of, mentions_in
 from everyword.knowledge.graph import Stated
 from everyword.knowledge.llm.stored import LLMReading, beside, from_body
 from everyword.knowledge.reading import (
@@ -63,10 +63,10 @@ class Reading(NamedTuple):
     event: Event
     found: EventReading  # by the reader
     drafts: tuple[StatementDraft, ...]  # of `found`
-    checked: Checked
+    accepted: tuple[StatementDraft, ...]  # those that were let in, and what an LLM found beside them
     correction: Correction | None  # of a statement, if the event is a person's edit
     compared: dict[str, str]  # verdicts of the reader on pairs of statements, added to while deriving
-    refused: tuple[str, ...] = ()  # reasons why findings of an LLM were refused
+    refused: tuple[str, ...] = ()  # reasons why findings were not let in
     follows: Mapping[str, str] = MappingProxyType({})  # from an LLM: id -> id of the statement that it replaces
     by_llm: LLMReading = LLMReading()  # findings of an LLM
 
@@ -120,25 +120,21 @@ def _reading(
         compared = compared_in(stored[1]) if stored else {}
     edit = event.record is not None  # an edit makes no statements itself
     drafts = drafts_of(said_by_user(event), found, name)
-    checked = check_all(event, () if edit else drafts, known=_names_in(drafts))
+    known = {one.about for one in drafts if one.about is not None}  # a name may stand in the turn before
+    accepted, refused = check_all(event, () if edit else drafts, known=known)
     told = LLMReading() if edit else from_body(event, by_llm)
-    noted = beside(checked.accepted, told.noted)
+    noted = beside(accepted, told.noted)
     return Reading(
         event,
         found,
         tuple(drafts),
-        replace(checked, accepted=(*checked.accepted, *(draft for draft, _ in noted))),
+        (*accepted, *(draft for draft, _ in noted)),
         correction_of(event),
         compared,
-        told.refused,
+        (*refused, *told.refused),
         {statement_id(draft): follows for draft, follows in noted if follows},
         told,
     )
-
-
-def _names_in(drafts: Iterable[StatementDraft]) -> set[str]:
-    """List whom drafts are about: a name may stand in the turn before."""
-    return {one.about for one in drafts if one.about is not None}
 
 
 def derive(
@@ -157,11 +153,11 @@ def derive(
             _correct(state, seq, reading, abouts)
             continue
         known = len(reading.compared)
-        for draft in reading.checked.accepted:
+        for draft in reading.accepted:
             if abouts is None or _about(draft) in abouts:
                 _settle(state, seq, reading, draft)
         # Refusals have no subject, so they stay in the journal when only some subjects are derived again.
-        for reason in _refusals(reading) if abouts is None else ():
+        for reason in reading.refused if abouts is None else ():
             state.note(seq, reading.event, REJECT, reason=reason)
         if reading.found != EventReading() and (abouts is None or len(reading.compared) > known):
             kept[seq] = to_body(reading.found, reading.compared)
@@ -171,7 +167,7 @@ def derive(
 
 
 def _tags(reading: Reading) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(tag for draft in reading.checked.accepted for tag in draft.tags))
+    return tuple(dict.fromkeys(tag for draft in reading.accepted for tag in draft.tags))
 
 
 def derive_anew(
@@ -221,17 +217,12 @@ def _retag(writer: Writer, seq: int, event: Event) -> None:
     writer.drop_tags([seq])
     writer.put_tags({seq: _tags(reading)})
     writer.drop_refusals([seq])
-    writer.put_changes((seq, _change(event, REJECT, reason)) for reason in _refusals(reading))
-
-
-def _refusals(reading: Reading) -> list[str]:
-    own = [f"{refusal.fault.value}: {refusal.detail}" for refusal in reading.checked.rejected]
-    return [*own, *reading.refused]
+    writer.put_changes((seq, change_of(event, REJECT, reason)) for reason in reading.refused)
 
 
 def _forget_verdicts(writer: Writer, model: ModelReader, readings: Mapping[int, Reading], seqs: Iterable[int]) -> None:
     """Forget how statements compare to those of some events, which were read again."""
-    stale = {_short(statement_id(draft)) for seq in seqs if seq in readings for draft in readings[seq].checked.accepted}
+    stale = {_short(statement_id(draft)) for seq in seqs if seq in readings for draft in readings[seq].accepted}
     for seq, reading in readings.items():
         old = [key for key in reading.compared if key[_PAIR_CHARS:] in stale]
         for key in old:
@@ -249,7 +240,7 @@ def stated(writer: Writer, seqs: Sequence[int]) -> list[Stated]:
 def stated_in(seq: int, reading: Reading) -> Stated:
     """Give what the graph needs of a reading."""
     by_llm = reading.by_llm
-    drafts = reading.drafts if reading.event.record is not None else reading.checked.accepted
+    drafts = reading.drafts if reading.event.record is not None else reading.accepted
     return Stated(seq, reading.event, drafts, mentions_in(reading.found), by_llm.facts, by_llm.extractor)
 
 
@@ -336,12 +327,13 @@ class _Known:
         statement: str | None = None,
         target: str | None = None,
     ) -> None:
-        self.changes.append((seq, _change(event, action, reason, statement=statement, target=target)))
+        self.changes.append((seq, change_of(event, action, reason, statement=statement, target=target)))
 
 
-def _change(
+def change_of(
     event: Event, action: str, reason: str, *, statement: str | None = None, target: str | None = None
 ) -> Change:
+    """Make an entry of the journal about what an event did."""
     return Change(
         at=event.recorded_at,
         action=action,

@@ -54,30 +54,30 @@ def copy_store(source: Store, target: Store, progress: Progress) -> Copied:
             for rows in _batches(reader.each(table, state["after"])):
                 done += len(rows)
                 state |= {"rows": done, "after": _packed([rows[-1][name] for name in table.key])}
-                with target.table_writer() as writer:
-                    writer.put(table, rows)
-                    writer.set_fact(COPYING, json.dumps(state))
+                with target.table_writer() as (file, copy):
+                    copy.put(table, rows)
+                    file.set_fact(COPYING, json.dumps(state))
                 progress("rows", done, total)
             state |= {"done": [*state["done"], table.name], "after": None}
-        with target.table_writer() as writer:
-            writer.finish()
+        with target.table_writer() as (_, copy):
+            copy.finish()
         _compare(reader, target, tables, progress, total)
-    with target.table_writer() as writer:
-        writer.set_fact(COPYING, "")
+    with target.file_writer() as file:
+        file.set_fact(COPYING, "")
     return Copied(tables=counts, resumed=resumed)
 
 
 def _begun(target: Store, fingerprint: str, tables: Sequence[Table]) -> dict[str, Any]:
     """Find out how far a copy is; refuse a target that holds anything else."""
-    with target.table_writer() as writer:
-        there = {table.name: table for table in writer.tables()}
+    with target.table_writer() as (file, copy):
+        there = {table.name: table for table in copy.tables()}
         if missing := [table.name for table in tables if table.name not in there]:
             raise StoreError(f"The target knows no {', '.join(missing)}; open both with the same version of Everyword.")
-        said = writer.fact(COPYING)
+        said = file.fact(COPYING)
         state: dict[str, Any] | None = json.loads(said) if said else None
-        if state is None and (said == "" or any(writer.count(there[table.name]) for table in tables)):
+        if state is None and (said == "" or any(copy.count(there[table.name]) for table in tables)):
             raise StoreError("The target holds a memory already; copy into an empty one.")
-        if state is not None and sum(writer.count(table) for table in there.values()) != state["rows"]:
+        if state is not None and sum(copy.count(table) for table in there.values()) != state["rows"]:
             raise StoreError(
                 "The target was written to while it was a copy in the making; nothing of it was removed.",
                 fix="Copy into an empty one.",
@@ -85,9 +85,9 @@ def _begun(target: Store, fingerprint: str, tables: Sequence[Table]) -> dict[str
         if state is not None and state["of"] == fingerprint:
             return {**state, "after": _unpacked(state["after"])} if state["after"] else state
         for table in reversed(tables):  # those that point to others first
-            writer.clear(there[table.name])
+            copy.clear(there[table.name])
         anew: dict[str, Any] = {"of": fingerprint, "done": [], "after": None, "rows": 0}
-        writer.set_fact(COPYING, json.dumps(anew))
+        file.set_fact(COPYING, json.dumps(anew))
         return anew
 
 

@@ -85,17 +85,10 @@ class Store(ABC):
             yield file.sql.tables()
 
     @contextmanager
-    def table_writer(self) -> Generator[Tables]:
-        """Begin a transaction on the tables themselves; commits at the end of the `with` block."""
+    def table_writer(self) -> Generator[tuple[FileWriter, Tables]]:
+        """Begin a transaction that also changes the tables themselves; commits at the end of the `with` block."""
         with self.file_writer() as file:
-            yield file.sql.tables()
-        self._caches.clear()
-
-    @contextmanager
-    def exchange(self, space: str) -> Generator[tuple[Writer, Tables]]:
-        """Begin one transaction for a space and for whole tables; commits at the end of the `with` block."""
-        with self.file_writer() as file:
-            yield file.writer(space), file.sql.tables()
+            yield file, file.sql.tables()
         self._caches.clear()
 
     @abstractmethod

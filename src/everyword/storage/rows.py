@@ -216,12 +216,12 @@ class FileRead:
 
     path: str
     reading: str  # how it was read: what was read in another way is read again
-    bytes: int
-    modified: int  # nanoseconds since 1970; 0: only its content tells whether it changed
-    hash: bytes  # SHA-256 of its first `bytes`; empty where something of it was forgotten: then it is read anew
-    position: Mapping[str, Json]  # understood by the format alone; empty: at the beginning
-    events: int
-    whole: bool
+    bytes: int = 0
+    modified: int = 0  # nanoseconds since 1970; 0: only its content tells whether it changed
+    hash: bytes = b""  # SHA-256 of its first `bytes`; empty where something of it was forgotten: then it is read anew
+    position: Mapping[str, Json] = field(default_factory=dict[str, Json])  # of the format; empty: at the beginning
+    events: int = 0
+    whole: bool = False
 
 
 class StoredKey(NamedTuple):

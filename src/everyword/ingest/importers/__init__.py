@@ -80,7 +80,7 @@ class Recognised:
     def ranked(self, part: str) -> list[tuple[float, Format]]:
         """List the formats with their confidence for a file, best first."""
         ranked: list[tuple[float, Format]] = [(0.0, FORMATS[0])]
-        fitting = [one for one in FORMATS if _may_be(one, part)]
+        fitting = [one for one in FORMATS if not one.SUFFIXES or suffix(part) in one.SUFFIXES]
         self.source.notes["heads"] = {part: self.source.head(part)} if fitting else {}
         for one in fitting:
             ranked.append((one.recognise(self.source, part), one))
@@ -127,10 +127,6 @@ def named(name: str) -> Format:
         if name == one.NAME:
             return one
     raise InvalidInput(f"Unknown format {name!r}.", fix=_choices())
-
-
-def _may_be(format: Format, part: str) -> bool:
-    return not format.SUFFIXES or suffix(part) in format.SUFFIXES
 
 
 def _choices() -> str:

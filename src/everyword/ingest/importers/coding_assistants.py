@@ -21,7 +21,7 @@ from everyword.ingest.importers.records import (
     skipped,
 )
 from everyword.ingest.importers.sources import Format, Source
-from everyword.ingest.importers.streaming import JsonStream, Line, each_json_line, each_json_value, lines
+from everyword.ingest.importers.streaming import JsonStream, Line, each_json_line, each_json_value, first_records, lines
 from everyword.types.events import Json
 from everyword.types.times import as_datetime
 
@@ -84,11 +84,7 @@ def _read_claude_code(source: Source, part: str, *, after: Position | None = Non
 def _claude_code_session_of(source: Source, part: str) -> tuple[str | None, str | None, datetime | None]:
     """Find session, folder and time in the first lines, for titles, which have none."""
     session = wing = moment = None
-    for raw in source.head(part).splitlines():
-        try:
-            line = as_dict(json.loads(raw))
-        except (ValueError, RecursionError):
-            continue
+    for line in first_records(source, part, most=None):
         session = session or as_text(line.get("sessionId")) or None
         wing = wing or last_folder(line.get("cwd"))
         moment = moment or as_moment(line.get("timestamp"))
@@ -326,11 +322,7 @@ def _read_codex(source: Source, part: str, *, after: Position | None = None) -> 
 
 def _codex_session_of(source: Source, part: str) -> tuple[str, Json, str | None]:
     """Read the session's id, time and folder from the first line."""
-    first = source.head(part).split(b"\n", 1)[0]
-    try:
-        line = as_dict(json.loads(first))
-    except (ValueError, RecursionError):
-        line = {}
+    line = as_dict(next(first_records(source, part, most=1), None))
     about = as_dict(line.get("payload")) or line
     named = _ID.search(PurePosixPath(part).stem)
     session = as_text(about.get("id")) or (named[0] if named else PurePosixPath(part).stem)
@@ -442,10 +434,7 @@ def _read_copilot(source: Source, part: str, *, after: Position | None = None) -
 
 def _copilot_session_of(source: Source, part: str) -> tuple[str, str | None]:
     """Read the session's id and folder from the first line."""
-    try:
-        data = as_dict(as_dict(json.loads(source.head(part).split(b"\n", 1)[0])).get("data"))
-    except (ValueError, RecursionError):
-        data = {}
+    data = as_dict(as_dict(next(first_records(source, part, most=1), None)).get("data"))
     path = PurePosixPath(part)
     named = path.parent.name if path.stem == "events" else path.stem
     return as_text(data.get("sessionId")) or named, last_folder(as_dict(data.get("context")).get("cwd"))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import PurePosixPath
 
@@ -19,7 +19,6 @@ from everyword.ingest.chat_messages import KNOWN_MEMBERS, LEFT_OUT, said_in
 from everyword.ingest.importers.records import (
     Item,
     Position,
-    Read,
     as_dict,
     as_list,
     as_moment,
@@ -28,7 +27,9 @@ from everyword.ingest.importers.records import (
     day_of,
     digest,
     item,
+    repeated,
     skipped,
+    unread,
 )
 from everyword.ingest.importers.sources import Format, Source, suffix
 from everyword.ingest.importers.streaming import Line, each_json_line, each_json_value, lines
@@ -80,10 +81,7 @@ def _read_messages(source: Source, part: str, *, after: Position | None = None) 
         items = each_json_line(
             source, part, None, lambda one, line: items_of(one, f"{part}, line {line.number}", line.number)
         )
-    done = int((after or {}).get("item", 0))
-    for number, one in enumerate(items, 1):
-        if number > done:
-            yield replace(one, position={"item": number})
+    return unread(items, after)
 
 
 def _message(
@@ -95,10 +93,9 @@ def _message(
     try:
         for said in said_in(known, conversation.tools):
             name = digest(conversation.session, str(at), said.role, said.name, said.text)
-            seen[name] += 1
             yield item(
                 said.text,
-                key=f"{MESSAGES.NAME}:{path}:{name}" + (f":{seen[name]}" if seen[name] > 1 else ""),
+                key=f"{MESSAGES.NAME}:{path}:{repeated(name, seen)}",
                 where=where,
                 source={"format": MESSAGES.NAME, "file": path, "message": message.get("id")},
                 at=at,
@@ -156,27 +153,26 @@ def _recognise_transcript(source: Source, part: str) -> float:
 
 
 def _read_transcript(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
-    """Read turn by turn."""
+    """Read turn by turn; the whole file is read even when resuming, since keys count repeated turns."""
+    return unread(_turns(source, part), after)
+
+
+def _turns(source: Source, part: str) -> Iterator[Item]:
     speakers = _speakers(source, part)
     path = PurePosixPath(part).with_suffix("").as_posix()
     modified = source.modified(part)
-    done = int((after or {}).get("byte", 0))
     seen: Counter[str] = Counter()
-    number = 0
     current: tuple[re.Match[str], Line, list[str]] | None = None
 
-    def finished() -> Item:
-        assert current is not None
-        turn, line, more = current
+    def finished(turn: re.Match[str], line: Line, more: list[str]) -> Item:
         text = "\n".join([turn["text"], *more]).rstrip()
         stamp = turn["before"] or turn["behind"] or ""
         moment = as_moment(stamp)
         # From the content, not the line number, so that inserting lines before it does not change it.
         name = digest(turn["speaker"], stamp, text)
-        seen[name] += 1
-        one = item(
+        return item(
             text,
-            key=f"{TRANSCRIPT.NAME}:{path}:{name}" + (f":{seen[name]}" if seen[name] > 1 else ""),
+            key=f"{TRANSCRIPT.NAME}:{path}:{repeated(name, seen)}",
             where=f"{part}, line {line.number}",
             source={"format": TRANSCRIPT.NAME, "file": path, "line": line.number},
             at=moment,
@@ -186,29 +182,20 @@ def _read_transcript(source: Source, part: str, *, after: Position | None = None
             role="user",
             meta={"clock": stamp if stamp and not moment else None},
         )
-        former = f"{TRANSCRIPT.NAME}:{PurePosixPath(part).stem}:{number}:{digest(turn['speaker'], text)}"
-        return replace(one, former_key=as_name(former)) if isinstance(one, Read) else one
 
-    # The whole file is read even when resuming: the key counts how often the same turn came before.
     with source.open(part) as file:
-        end: Position = {}
         for line in lines(file):
             turn = None if line.too_long else _turn(line.text)
             if turn and turn["speaker"].strip() in speakers:
                 if current:
-                    one = replace(finished(), position={**line.before, "turn": number})
-                    if current[1].start >= done:
-                        yield one
-                number += 1
+                    yield finished(*current)
                 current = (turn, line, [])
             elif current:
                 current[2].append(line.text)
-            elif line.text.strip() and line.start >= done:
-                before = skipped("before the first speaker", f"{part}, line {line.number}", line.text)
-                yield replace(before, position={**line.position, "turn": number})
-            end = line.position
-        if current and current[1].start >= done:
-            yield replace(finished(), position={**end, "turn": number})
+            elif line.text.strip():
+                yield skipped("before the first speaker", f"{part}, line {line.number}", line.text)
+    if current:
+        yield finished(*current)
 
 
 def _turn(row: str) -> re.Match[str] | None:

@@ -18,21 +18,7 @@ from everyword.types.serialization import event_to_json
 
 RECORD = "record"  # only records of edits have this field
 
-_FIELDS = {
-    "text",
-    "text_bytes",
-    "id",
-    "key",
-    "space",
-    "wing",
-    "session",
-    "speaker",
-    "role",
-    "source",
-    "at",
-    "recorded_at",
-    "meta",
-}
+_FIELDS = set("text text_bytes id key space wing session speaker role source at recorded_at meta".split())
 
 
 def _recognise_own_jsonl(source: Source, part: str) -> float:

@@ -7,10 +7,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import pairwise
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from everyword.ingest.importers.records import (
     Item,
@@ -23,6 +23,7 @@ from everyword.ingest.importers.records import (
     digest,
     item,
     skipped,
+    unread,
 )
 from everyword.ingest.importers.sources import Format, Source
 from everyword.ingest.importers.streaming import JsonStream, Line, each_json_value, lines
@@ -272,13 +273,12 @@ _CENTURY = 2000  # WhatsApp started in 2009
 _LATEST_HOUR = {"a": 0, "p": 12}
 
 
-@dataclass(slots=True)
-class _Message:
+class _Message(NamedTuple):
     """A message whose lines are being collected."""
 
     header: re.Match[str]
     first: Line
-    more: list[str] = field(default_factory=list[str])
+    more: list[str]
 
 
 def _recognise_whatsapp(source: Source, part: str) -> float:
@@ -289,44 +289,42 @@ def _recognise_whatsapp(source: Source, part: str) -> float:
 
 
 def _read_whatsapp(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
-    """Read messages; lines without a date continue the previous one."""
+    """Read messages; the whole file is read even when resuming, since keys count repeated messages."""
+    return unread(_whatsapp_items(source, part), after)
+
+
+def _whatsapp_items(source: Source, part: str) -> Iterator[Item]:
     order = _date_order(source, part)
     chat = _chat_name(source, part)
-    minute, start, number = "", None, 0
-    repeated: Counter[str] = Counter()  # per minute: the same text twice is two messages
-    skip = int((after or {}).get("skip", 0))
+    minute: str | None = ""
+    seen: Counter[str] = Counter()  # of a minute: the same text twice is two messages
     with source.open(part) as file:
-        for message in _whatsapp_messages(lines(file, after), part):
+        for message in _whatsapp_messages(lines(file), part):
             if not isinstance(message, _Message):
                 yield message
                 continue
             at = _moment(message.header, order)
-            if start is None or (at or "") != minute:
-                minute, start, number = at or "", message.first.before, 0
-                repeated.clear()
-            number += 1
+            if at != minute:
+                minute = at
+                seen.clear()
             content = digest(message.header[9], *message.more)
-            repeated[content] += 1
-            if skip:
-                skip -= 1
-                continue
-            one = _item(message, at, chat, part, f"{content}:{repeated[content]}")
-            yield replace(one, position={**start, "skip": number})
+            seen[content] += 1
+            yield _item(message, at, chat, part, f"{content}:{seen[content]}")
 
 
 def _whatsapp_messages(rows: Iterator[Line], part: str) -> Iterator[_Message | Item]:
+    """Collect messages; lines without a date continue the previous one."""
     current: _Message | None = None
     for line in rows:
         header = None if line.too_long else _HEADER.match(line.text)
         if header:
             if current:
                 yield current
-            current = _Message(header=header, first=line)
+            current = _Message(header, line, [])
         elif current:
             current.more.append(line.text)
         elif line.text.strip():
-            before = skipped("before the first message", f"{part}, line {line.number}", line.text)
-            yield replace(before, position=line.position)
+            yield skipped("before the first message", f"{part}, line {line.number}", line.text)
     if current:
         yield current
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
@@ -12,7 +13,17 @@ from xml.parsers import expat
 
 from everyword.errors import InvalidInput
 from everyword.ingest.importers.pdf import pdf_pages
-from everyword.ingest.importers.records import Item, Position, as_moment, digest, is_binary, item, skipped
+from everyword.ingest.importers.records import (
+    Item,
+    Position,
+    as_moment,
+    digest,
+    is_binary,
+    item,
+    repeated,
+    skipped,
+    unread,
+)
 from everyword.ingest.importers.sources import Format, Source
 from everyword.ingest.importers.streaming import MAX_RECORD_BYTES, decoded
 from everyword.types.events import Span
@@ -74,20 +85,15 @@ class _NoteReader:
                 yield skipped("a note of more than 64 MiB", part)
                 return
             note = self.note_of(part, content)
-        done = int((after or {}).get("section", 0))
-        seen: dict[str, int] = {}
-        for number, section in enumerate(note.sections, 1):
-            name = digest("/".join(section.headings), section.text)
-            seen[name] = seen.get(name, 0) + 1
-            if number > done:
-                one = self._item(source, part, note, section, name + (f":{seen[name]}" if seen[name] > 1 else ""))
-                yield replace(one, position={"section": number})
+        seen = Counter[str]()
+        yield from unread((self._item(source, part, note, section, seen) for section in note.sections), after)
         if note.problem:
             yield skipped(note.problem, part)
 
-    def _item(self, source: Source, part: str, note: Note, section: Section, name: str) -> Item:
+    def _item(self, source: Source, part: str, note: Note, section: Section, seen: Counter[str]) -> Item:
         where = f"{part}, {self.unit} {section.number}"
         path = PurePosixPath(part).with_suffix("").as_posix()
+        name = repeated(digest("/".join(section.headings), section.text), seen)
         if _is_heading_alone(section):
             return skipped("a heading without text", where, section.text, expected=True)
         return item(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -39,7 +40,6 @@ class Read:
 
     event: dict[str, Json]
     position: Position = field(default_factory=dict[str, Json])
-    former_key: str | None = None  # the key that an older version gave to the same event
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +134,14 @@ def placed(items: Iterable[Item], *, before: Position, after: Position) -> Itera
         yield replace(held, position=after)
 
 
+def unread(items: Iterable[Item], after: Position | None) -> Iterator[Item]:
+    """Number the items of a file that is always read whole, and leave out those that an earlier import read."""
+    done = int((after or {}).get("item", 0))
+    for number, one in enumerate(items, 1):
+        if number > done:
+            yield replace(one, position={"item": number})
+
+
 def as_moment(value: Json) -> str | None:
     """Write a time in ISO 8601, from that or from seconds or milliseconds since 1970; None if it is invalid.
 
@@ -181,6 +189,12 @@ def digest(*parts: str | int | None) -> str:
     """Derive an id from content that has none."""
     framed = "".join(f"{len(str(part))}:{part}" for part in parts)
     return hashlib.sha256(framed.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_CHARS]
+
+
+def repeated(name: str, seen: Counter[str]) -> str:
+    """Tell the same content apart where it comes again, by how often it came before."""
+    seen[name] += 1
+    return name if seen[name] == 1 else f"{name}:{seen[name]}"
 
 
 def is_binary(text: str) -> bool:

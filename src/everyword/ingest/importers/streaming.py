@@ -104,9 +104,9 @@ def each_json_line(
             yield from placed(items, before=line.before, after=line.position if line.finished else line.before)
 
 
-def first_records(source: Source, part: str) -> Iterator[dict[str, Json]]:
-    """Read the objects among the first lines, for recognising a format; a bad line does not hide the others."""
-    for row in source.head(part).removeprefix(codecs.BOM_UTF8).splitlines()[:_FIRST_LINES]:
+def first_records(source: Source, part: str, *, most: int | None = _FIRST_LINES) -> Iterator[dict[str, Json]]:
+    """Read the objects among the first lines, or all of the head; a bad line does not hide the others."""
+    for row in source.head(part).removeprefix(codecs.BOM_UTF8).splitlines()[:most]:
         with suppress(ValueError, RecursionError):
             yield as_dict(json.loads(row))
 

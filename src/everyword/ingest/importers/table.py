@@ -9,12 +9,21 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import datetime
 from pathlib import PurePosixPath
 
 from everyword.errors import InvalidInput
-from everyword.ingest.importers.records import Item, Position, as_dict, as_name, digest, item, skipped
+from everyword.ingest.importers.records import (
+    Item,
+    Position,
+    as_dict,
+    as_name,
+    digest,
+    item,
+    repeated,
+    skipped,
+    unread,
+)
 from everyword.ingest.importers.sources import Format, Source, suffix
 from everyword.ingest.importers.streaming import MAX_RECORD_BYTES, each_json_line, each_json_value, first_records, lines
 from everyword.types.events import Json
@@ -57,10 +66,7 @@ def _read(source: Source, part: str, *, after: Position | None = None) -> Iterat
         items = each_json_line(source, part, None, lambda row, line: items_of(row, f"{part}, line {line.number}"))
     else:
         items = _rows(source, part, items_of)
-    done = int((after or {}).get("row", 0))
-    for number, one in enumerate(items, 1):
-        if number > done:
-            yield replace(one, position={"row": number})
+    return unread(items, after)
 
 
 def _rows(source: Source, part: str, items_of: ItemsOf) -> Iterator[Item]:
@@ -109,11 +115,10 @@ def _item(row: dict[str, Json], where: str, path: str, seen: Counter[str], modif
     if not isinstance(text, str) or not text.strip():
         text, rest = "\n".join(f"{name}: {value}" for name, value in rest.items()), {}
     name = digest(text, *(str(value) for value in fields.values()), *(str(value) for value in rest.values()))
-    seen[name] += 1
     at = fields.pop("at", None)
     return item(
         text,
-        key=f"{TABLE.NAME}:{path}:{name}" + (f":{seen[name]}" if seen[name] > 1 else ""),
+        key=f"{TABLE.NAME}:{path}:{repeated(name, seen)}",
         where=where,
         source={"format": TABLE.NAME, "file": path},
         at=at.strip().replace("/", "-") if isinstance(at, str) else at,

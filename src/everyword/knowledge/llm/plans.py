@@ -216,16 +216,10 @@ class _Answer:
         kind = event.concepts.get(concept.id)
         if (kind is not None) == entry["belongs"]:
             raise Refused("it puts an event where it is, or takes it out where it is not")
-        if kind is not None:
-            yield RemoveNode(
-                id=event.id,
-                edge=kind,
-                target=concept.id,
-                reason=AS_READ,
-                grounded_in=(event.id,),
-            )
         if kind is None:
             yield membership(event.id, concept.id, EdgeKind.REINFORCES, AS_READ)
+        else:
+            yield RemoveNode(id=event.id, edge=kind, target=concept.id, reason=AS_READ, grounded_in=(event.id,))
 
     def worded(self, entry: Entry) -> Iterable[Operation]:
         concept = self._concept(entry["concept"])

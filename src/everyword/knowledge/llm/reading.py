@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from everyword.engine.engine import Engine, Progress
 from everyword.engine.llm_queue import llm_to_read, work_through
 from everyword.errors import LLMError
-from everyword.knowledge.drafts import Checked
 from everyword.knowledge.entities import read_entities
 from everyword.knowledge.graph import mentions_of, reread
 from everyword.knowledge.intents import intents_in
-from everyword.knowledge.llm.facts import Claimed, claimed, same_fact
+from everyword.knowledge.llm.answers import SCHEMA, Noted, claimed, drafted, same_fact
 from everyword.knowledge.llm.grounding import EXTRACT, EXTRACTOR, GLEAN, LONGEST_MODEL, prompt
-from everyword.knowledge.llm.scene import LONGEST_READ, NOT_FOR_LLM, Named, Scene, speaker_of
-from everyword.knowledge.llm.statements import SCHEMA, Drafted, Noted, drafted
+from everyword.knowledge.llm.scene import LONGEST_READ, NOT_FOR_LLM, Named, Scene
 from everyword.knowledge.llm.stored import LLMReading, is_of_llm, same_words, to_body
-from everyword.knowledge.statements import REJECT, Reading, derive, derive_anew, readings_of, stated
+from everyword.knowledge.reading import speaker_name
+from everyword.knowledge.statements import REJECT, change_of, derive, derive_anew, readings_of, stated
 from everyword.knowledge.window import window_in
 from everyword.models.llm.json_schema import read_json
 from everyword.models.protocol import LLM, Tokenizer
@@ -25,7 +24,7 @@ from everyword.storage.protocol import Reader, Writer
 from everyword.storage.rows import READ, STATEMENTS, Job
 from everyword.text.spans import prose
 from everyword.text.terms import question_terms
-from everyword.types.events import Change, Event, raw_event_id
+from everyword.types.events import Event, raw_event_id
 from everyword.types.graph import Entity
 from everyword.types.statements import Statement
 from everyword.types.trust import UNVOUCHED
@@ -64,7 +63,7 @@ def shown_of(reader: Reader, seq: int, event: Event, tokenizer: Tokenizer) -> Sh
         before=tuple(turns[at] for at in before),
         known=tuple(known),
         noted=tuple(reader.statements_of([seq]).get(seq, ())),
-        names=tuple(dict.fromkeys((speaker_of(event), *(name for name, _ in names)))),
+        names=tuple(dict.fromkeys((speaker_name(event), *(name for name, _ in names)))),
         entities=tuple(entities),
         named=tuple(named),
         claims=tuple(_claims(reader, seq)),
@@ -76,7 +75,7 @@ def shown_of(reader: Reader, seq: int, event: Event, tokenizer: Tokenizer) -> Sh
 def sources_of(shown: Shown, reading: LLMReading) -> list[int]:
     """List the other events whose words a reading uses; it is dropped when one of them is forgotten."""
     event = shown.scene.event
-    own = set(question_terms(f"{event.text} {speaker_of(event)}"))
+    own = set(question_terms(f"{event.text} {speaker_name(event)}"))
     borrowed = {term for words in reading.words for term in question_terms(words)} - own
     return [seq for seq, text in shown.texts.items() if borrowed & set(question_terms(text))]
 
@@ -97,7 +96,7 @@ def _similar(reader: Reader, seq: int, event: Event, names: Sequence[str]) -> tu
     """Find what holds about those whom an event speaks of and was stated before it; most words in common first."""
     text = event.text[:LONGEST_READ].casefold()
     named = (name for name in names if name.casefold() in text)
-    abouts = list(dict.fromkeys((speaker_of(event), *named)))[:_ABOUTS_SHOWN]
+    abouts = list(dict.fromkeys((speaker_name(event), *named)))[:_ABOUTS_SHOWN]
     words = set(question_terms(event.text[:LONGEST_READ]))
     standing = [one for about in abouts for one in reader.standing(about, limit=_COMPARED)]
     raw = {one.event_id: raw_id for one in standing if (raw_id := raw_event_id(one.event_id)) is not None}
@@ -273,10 +272,13 @@ def _derive_jobs(engine: Engine, jobs: Sequence[Job]) -> None:
 def _derive_readings(engine: Engine, writer: Writer, seqs: Sequence[int]) -> None:
     """Derive the statements of new readings as if they had existed when the events arrived."""
     rows = sorted(writer.fetch(seqs).items())
-    found = {seq: _only_of_llm(reading) for seq, reading in readings_of(writer, rows).items()}
+    found = {
+        seq: reading._replace(accepted=tuple(filter(is_of_llm, reading.accepted)))
+        for seq, reading in readings_of(writer, rows).items()
+    }
     stating: dict[str, list[int]] = {}
     for seq, reading in found.items():
-        for draft in reading.checked.accepted:
+        for draft in reading.accepted:
             stating.setdefault((draft.about or "").casefold(), []).append(seq)
     # Subjects without later statements need no new derivation, which is the common and cheap case.
     last = {about: max(writer.stating([about]), default=0) for about in stating}
@@ -286,19 +288,11 @@ def _derive_readings(engine: Engine, writer: Writer, seqs: Sequence[int]) -> Non
     if anew:
         derive_anew(writer, engine.reader, set(anew), sorted({*writer.stating(sorted(anew)), *found}))
     reread(writer, stated(writer, list(found)))
-    writer.put_changes(_refusals(found))
-
-
-def _only_of_llm(reading: Reading) -> Reading:
-    accepted = tuple(draft for draft in reading.checked.accepted if is_of_llm(draft))
-    return reading._replace(checked=Checked(accepted=accepted))
-
-
-def _refusals(found: Mapping[int, Reading]) -> Iterable[tuple[int, Change]]:
-    for seq, reading in found.items():
-        event = reading.event
-        for reason in reading.refused:
-            yield seq, Change(at=event.recorded_at, action=REJECT, reason=reason, event_id=event.id)
+    writer.put_changes(
+        (seq, change_of(reading.event, REJECT, reason))
+        for seq, reading in found.items()
+        for reason in reading.by_llm.refused
+    )
 
 
 ANSWER_TOKENS = 3_000  # of a pass: twenty statements of some 150 tokens each
@@ -309,42 +303,35 @@ def read_event(llm: LLM, scene: Scene) -> LLMReading:
 
     A second pass whose answer can't be used leaves the first one's finds; one that may work later fails the whole.
     """
-    first = _pass(llm, EXTRACT, scene, ())
+    first, told = _pass(llm, EXTRACT, scene, ())
     try:
-        second = _pass(llm, GLEAN, scene, [*(noted.draft.content for noted in first.drafted.noted), *first.told])
+        second, _ = _pass(llm, GLEAN, scene, [*(noted.draft.content for noted in first.noted), *told])
     except LLMError as error:
         if error.retryable:
             raise
-        nothing = Drafted([], [f"{GLEAN}: no second pass: {type(error).__name__}"])
-        second = _Pass(first.extractor, nothing, Claimed([], []), [])
+        second = LLMReading(refused=(f"{GLEAN}: no second pass: {type(error).__name__}",))
     return _joined(first, second)
 
 
-class _Pass(NamedTuple):
-    """What came of one pass."""
-
-    extractor: str
-    drafted: Drafted
-    claimed: Claimed
-    told: list[str]  # the facts in words, for the next pass
-
-
-def _pass(llm: LLM, name: str, scene: Scene, found: Sequence[str]) -> _Pass:
+def _pass(llm: LLM, name: str, scene: Scene, found: Sequence[str]) -> tuple[LLMReading, list[str]]:
+    """Ask once; give what came of it, and the facts of the answer in words, for the next pass."""
     reply = llm.complete(system=prompt(name), prompt=scene.prompt(found), schema=SCHEMA, max_tokens=ANSWER_TOKENS)
     # Checked again: the LLM may be an object of the caller's.
     answer: dict[str, list[dict[str, Any]]] = read_json(reply.text, SCHEMA)
     extractor = f"{EXTRACTOR} {reply.model[:LONGEST_MODEL]}"
-    facts = answer["facts"]
-    told = [f"{fact['subject']} {fact['relation'].replace('_', ' ')} {fact['object']}" for fact in facts]
-    return _Pass(extractor, drafted(scene, answer["statements"], extractor), claimed(scene, facts, extractor), told)
+    told = [f"{fact['subject']} {fact['relation'].replace('_', ' ')} {fact['object']}" for fact in answer["facts"]]
+    noted, refused = drafted(scene, answer["statements"], extractor)
+    facts, not_claimed = claimed(scene, answer["facts"], extractor)
+    refused += not_claimed
+    return LLMReading(extractor=extractor, noted=tuple(noted), facts=tuple(facts), refused=tuple(refused)), told
 
 
-def _joined(first: _Pass, second: _Pass) -> LLMReading:
+def _joined(first: LLMReading, second: LLMReading) -> LLMReading:
     """Put two passes together; what says the same in nearly the same words is one."""
     kept: list[Noted] = []
-    for noted in (*first.drafted.noted, *second.drafted.noted):
+    for noted in (*first.noted, *second.noted):
         if not any(same_words(noted.draft.content, other.draft.content) for other in kept):
             kept.append(noted)
-    facts = {same_fact(fact): fact for fact in (*second.claimed.facts, *first.claimed.facts)}
-    refused = [*first.drafted.refused, *first.claimed.refused, *second.drafted.refused, *second.claimed.refused]
-    return LLMReading(extractor=first.extractor, noted=tuple(kept), facts=tuple(facts.values()), refused=tuple(refused))
+    facts = {same_fact(fact): fact for fact in (*second.facts, *first.facts)}
+    refused = (*first.refused, *second.refused)
+    return LLMReading(extractor=first.extractor, noted=tuple(kept), facts=tuple(facts.values()), refused=refused)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from everyword.knowledge.reading import speaker_name
 from everyword.text.rendering import LONGEST_NAME, json_text, one_line, visible
 from everyword.types.events import PROGRAMS, Event, Span
 from everyword.types.graph import Entity, EntityType
@@ -51,7 +52,7 @@ class Scene:
     @property
     def speaker(self) -> str:
         """Name the speaker as the reader does, so that both speak about the same one."""
-        return speaker_of(self.event)
+        return speaker_name(self.event)
 
     def prompt(self, found: Sequence[str] = ()) -> str:
         """Write the scene as JSON, so that no text can pose as another part; `found` is what a first pass found."""
@@ -75,15 +76,10 @@ def is_for_llm(event: Event) -> bool:
     return event.record is None and (event.role or "").lower() not in NOT_FOR_LLM and not states_nothing(event)
 
 
-def speaker_of(event: Event) -> str:
-    """Name who speaks: the speaker, else the role."""
-    return event.speaker or (event.role or "speaker").capitalize()
-
-
 def _turn(event: Event, most: int) -> dict[str, Any]:
     at = event.at
     said = f"{_WEEKDAYS[at.weekday()]}, {day_in_words(at)}, {at:%H:%M}"
-    return {"speaker": _named(speaker_of(event)), "said": said, "text": event.text[:most]}
+    return {"speaker": _named(speaker_name(event)), "said": said, "text": event.text[:most]}
 
 
 def _entity(entity: Entity) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from everyword.knowledge.claims import ToldFact, When, overlap
 from everyword.knowledge.comparing import SAME_WORDS
-from everyword.knowledge.llm.statements import Noted
+from everyword.knowledge.llm.answers import Noted
 from everyword.text.terms import question_terms
 from everyword.types.concepts import (
     AddEdge,
@@ -98,20 +98,7 @@ def same_words(one: str, other: str) -> bool:
 
 
 # Fields of a draft that are kept as they are.
-_KEPT = (
-    "kind",
-    "content",
-    "category",
-    "span",
-    "about",
-    "confidence",
-    "entities",
-    "negated",
-    "tags",
-    "slot",
-    "value",
-    "stance",
-)
+_KEPT = "kind content category span about confidence entities negated tags slot value stance".split()
 
 
 def _draft_to_json(noted: Noted) -> dict[str, Any]:

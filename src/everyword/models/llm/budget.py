@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterable
-from contextlib import ExitStack, contextmanager
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, date
 from threading import Lock
 from typing import Protocol
@@ -45,18 +45,15 @@ class MemoryLedger:
         self._days: Counter[date] = Counter()
 
     def spent(self, day: date) -> int:
-        """Return the tokens spent or reserved on a day."""
         return self._days[day]
 
     def take(self, day: date, tokens: int, *, limit: int) -> bool:
-        """Reserve tokens unless that exceeds the limit."""
         if self._days[day] + tokens > limit:
             return False
         self._days[day] += tokens
         return True
 
     def spend(self, day: date, tokens: int) -> None:
-        """Add tokens to a day."""
         self._days[day] += tokens
 
 
@@ -117,14 +114,6 @@ class Allowance:
         return max(0, self._limit - self._ledger.spent(day))
 
 
-@contextmanager
-def hold_in_all(allowances: Iterable[Allowance], most: int) -> Generator[Hold]:
-    """Reserve tokens in each of several allowances."""
-    hold = Hold()
-    with ExitStack() as stack:
-        holds = [stack.enter_context(one.hold(most)) for one in allowances]
-        try:
-            yield hold
-        finally:
-            for one in holds:
-                one.spend(hold.used)
+def hold_in(allowance: Allowance | None, most: int) -> AbstractContextManager[Hold]:
+    """Reserve tokens for one request; without an allowance, only count them."""
+    return nullcontext(Hold()) if allowance is None else allowance.hold(most)

@@ -12,7 +12,8 @@ URL#MODEL                 the same as openai:MODEL@URL
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
@@ -37,7 +38,7 @@ from everyword.models.llm.apis import (
     Request,
     StreamEvent,
 )
-from everyword.models.llm.budget import Allowance, Hold, estimate_tokens, hold_in_all
+from everyword.models.llm.budget import Allowance, Hold, estimate_tokens, hold_in
 from everyword.models.llm.json_schema import check_schema, read_json
 from everyword.models.protocol import DEFAULT_MAX_TOKENS, LLM, Reply, Schema, well_formed
 
@@ -130,7 +131,7 @@ class HttpLLM:
     ) -> None:
         self._settings = settings
         self._api = api
-        self._allowances = () if allowance is None else (allowance,)
+        self._allowance = allowance
         key = settings.key
         self._http = HttpClient(settings.url, headers=api.headers(key), key=key, retry=retry or RetryPolicy())
         self._capabilities = Capabilities()
@@ -141,9 +142,9 @@ class HttpLLM:
         return self._settings.name
 
     def within(self, allowance: Allowance) -> HttpLLM:
-        """Return a copy of this client that also charges each request, repairs included, to an allowance."""
+        """Return a copy of this client that charges each request, repairs included, to an allowance."""
         other = copy(self)
-        other._allowances = (*self._allowances, allowance)
+        other._allowance = allowance
         return other
 
     def complete(
@@ -169,7 +170,7 @@ class HttpLLM:
     ) -> Iterator[str]:
         """Answer piece by piece. A stream that breaks off raises LLMUnavailable after the pieces received."""
         request = replace(_request(system, prompt, None, max_tokens, temperature), stream=True)
-        with hold_in_all(self._allowances, _max_total_tokens(request)) as hold:
+        with hold_in(self._allowance, _max_total_tokens(request)) as hold:
             answer = self._accepted(request, self._http.stream)
             yield from self._pieces(request, answer.lines or iter(()), hold)
 
@@ -193,7 +194,7 @@ class HttpLLM:
 
     def _send(self, request: Request, bill: Hold) -> Completion:
         """Send one request and count the tokens that it used."""
-        with hold_in_all(self._allowances, _max_total_tokens(request)) as hold:
+        with hold_in(self._allowance, _max_total_tokens(request)) as hold:
             try:
                 completion = self._receive(request, hold)
             except LLMGarbage:
@@ -222,12 +223,8 @@ class HttpLLM:
         while True:
             worded = _with_schema_prompt(request, capabilities.json_mode)
             body = self._api.body(self._settings.model, worded, capabilities)
-            try:
+            with self._in_our_words():
                 answer = send(self._api.path, body)
-            except NoResponse as error:
-                raise self._failed(LLMUnavailable, str(error)) from error
-            except ResponseTooLarge as error:
-                raise self._failed(LLMGarbage, str(error)) from error
             if answer.status == 200:
                 self._capabilities = capabilities
                 return answer
@@ -260,7 +257,7 @@ class HttpLLM:
 
     def _stream_events(self, lines: Iterator[str]) -> Iterator[StreamEvent]:
         """Parse server-sent events: lines that start with "data:", the last one perhaps [DONE]."""
-        try:
+        with self._in_our_words(), closing(cast(Any, lines)):
             for line in lines:
                 data = line.removeprefix("data:").strip()
                 if not line.startswith("data:") or not data:
@@ -269,12 +266,15 @@ class HttpLLM:
                     yield StreamEvent(ended=True)
                     return
                 yield self._parse(lambda data=data: self._api.stream_event(_object(data)), data)
+
+    @contextmanager
+    def _in_our_words(self) -> Generator[None]:
+        try:
+            yield
         except NoResponse as error:
             raise self._failed(LLMUnavailable, str(error)) from error
         except ResponseTooLarge as error:
             raise self._failed(LLMGarbage, str(error)) from error
-        finally:
-            cast(Any, lines).close()
 
     def _parse(self, parse: Callable[[], Parsed], text: str) -> Parsed:
         try:

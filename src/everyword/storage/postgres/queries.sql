@@ -478,7 +478,6 @@ WHERE claims.space = $1 AND claims.number IN (
     AND subject IN (SELECT id FROM names WHERE space = $1 AND home = ANY($2::text[]))
   UNION SELECT claims.number FROM claims JOIN names ON names.space = $1 AND names.home = ANY($2::text[])
     AND claims.object_hash = hashtextextended(names.id, 0) AND claims.object = names.id WHERE claims.space = $1
-  ORDER BY number DESC LIMIT $3
 ) ORDER BY claims.number;
 
 -- name: fact_keys

@@ -56,19 +56,9 @@ EVERYWHERE = "*"
 # About all spaces, or about the one alone that a worker was given.
 _ACROSS = frozenset(
     (
-        *(
-            "space_names",
-            "total_events",
-            "jobs",
-            "take_jobs",
-            "finish_jobs",
-            "take_owed_space",
-            "next_job_due",
-            "wanted_near",
-            "drop_near",
-            "loose_near",
-        ),
-        *("queue_events_without_vectors", "delete_some_vectors", "delete_model_blocks", "delete_model_tail"),
+        *("space_names", "total_events", "jobs", "take_jobs", "finish_jobs", "take_owed_space", "next_job_due"),
+        *("wanted_near", "drop_near", "loose_near", "queue_events_without_vectors"),
+        *("delete_some_vectors", "delete_model_blocks", "delete_model_tail"),
     )
 )
 _ROWS_AT_ONCE = 500  # that a query sends while its rows are read one by one
@@ -295,9 +285,6 @@ class PostgresTables(Tables):
     def marks(self, count: int) -> str:
         return ", ".join(f"${place}" for place in range(1, count + 1))
 
-    def last_number(self) -> int:
-        return next(int(row[0]) for row in self.read("last_number", ()))
-
     def reserve(self, count: int) -> int:
         return next(int(row[0]) for row in self.read("reserve_numbers", (count,))) - count
 
@@ -309,12 +296,6 @@ class PostgresTables(Tables):
             self._once(template)
         for table, column in list(self.read("counted", ())):
             self._once("count_rows_on", table=table, column=column)
-
-    def fact(self, name: str) -> str | None:
-        return self._within.one("get_fact", (name,))
-
-    def set_fact(self, name: str, value: str) -> None:
-        self._within.run("set_fact", (name, value))
 
     def _once(self, template: str, **parts: str) -> None:
         psycopg.RawCursor(self._within.connection).execute(_filled(template, parts))

@@ -29,6 +29,7 @@ UNREADABLE = "rows"  # where a problem is that ended a check
 _BATCH = 2_000
 _STATEMENTS = 200  # statements at a time: each comes with the text of its event
 _RANGE = 4_096  # events whose postings are summed together: how exactly a difference is placed
+_CHUNKS = 1_000  # summed together: most hold one or two postings
 _MOST_PROBLEMS = 50  # reported; beyond them the file needs a rebuild or a backup, not a longer list
 
 
@@ -111,7 +112,8 @@ def _log_problems(reader: Reader, space: Space, sums: _Sums) -> Iterator[Problem
         terms = [(seq, terms_of(searchable_terms(event))) for seq, event in rows if event.record is None]
         sums.words += sum(term.length for _, term in terms)
         flat = flatten([(seq, term.length, term.packed) for seq, term in terms])
-        sums.add_log(flat.terms, Postings(flat.seqs, flat.counts, flat.lengths))
+        sums.postings += len(flat.terms)
+        _add(sums.log, flat.terms, Postings(flat.seqs, flat.counts, flat.lengths))
         after = rows[-1][0]
 
 
@@ -125,11 +127,14 @@ def _event_problems(event: Event, content: bytes) -> Iterator[Problem]:
 
 
 def _word_problems(reader: Reader, space: Space, sums: _Sums, checked: dict[str, int]) -> Iterator[Problem]:
-    for term, first, chunk in reader.sql.each("all_postings", (space.id, space.generation)):
-        sums.add_index(term, unpack(first, chunk))
+    sealed = reader.sql.each("all_postings", (space.id, space.generation))
+    while chunks := list(islice(sealed, _CHUNKS)):
+        unpacked = [unpack(first, chunk) for _, first, chunk in chunks]
+        terms = np.repeat(np.array([term for term, _, _ in chunks], np.int64), [len(one.seqs) for one in unpacked])
+        _add(sums.index, terms, Postings(*map(np.concatenate, zip(*unpacked, strict=True))))
     tail_rows = reader.sql.rows("word_tail_after", (space.id, 0))
     tail = flatten([(seq, length, terms) for seq, length, terms in tail_rows])
-    sums.add_tail(tail.terms, Postings(tail.seqs, tail.counts, tail.lengths))
+    _add(sums.index, tail.terms, Postings(tail.seqs, tail.counts, tail.lengths))
     # Terms of an older analysis can't be made again to compare them: they serve as they are until `settle` renews them.
     same = reader.file.analysis_version() >= ANALYSIS_VERSION
     if len(tail_rows) != space.word_tail or (same and sums.words != space.words):
@@ -171,7 +176,7 @@ def _derived_problems(reader: Reader, checked: dict[str, int]) -> Iterator[Probl
     """Find what was derived and points to something that is not there."""
     for name, query in _COUNTED.items():
         checked[name] += reader.sql.one(query, (reader.id,))
-    for part, loose in (("statements", _LOOSE), ("graph", _LOOSE_IN_GRAPH), ("concepts", _LOOSE_CONCEPTS)):
+    for part, loose in _LOOSE.items():
         for query, what in loose.items():
             if count := reader.sql.one(query, (reader.id,)):
                 yield Problem(where=f"{part} of space {reader.space}", what=f"{count} {what}", fix=REBUILD)
@@ -194,30 +199,32 @@ _COUNTED = {
     "proposed plans": "count_plans",
 }
 _LOOSE = {
-    "lost_statements": "statements have lost the event that states them",
-    "loose_versions": "statements follow a version that is not there",
-    "loose_changes": "entries of the journal speak of what is not there",
-    "loose_tags": "tags belong to no event",
-    "loose_accesses": "counts of recalls belong to no event",
-    "loose_readings": "readings of an LLM belong to no event",
-    "loose_model_readings": "readings of the model belong to no event",
-    "loose_sources": "sources of readings lead nowhere",
-}
-_LOOSE_IN_GRAPH = {
-    "lost_mentions": "mentions have lost their event or their name",
-    "unnamed_names": "names stand in no event",
-    "homeless_names": "names belong to nobody",
-    "lost_claims": "claims have lost the event that makes them",
-    "loose_claims": "claims are in no fact",
-    "baseless_facts": "facts rest on no claim",
-    "lost_written": "written summaries are of no session",
-}
-_LOOSE_CONCEPTS = {
-    "lost_fold_edges": "edges of concepts have lost the event that they rest on",
-    "loose_fold_edges": "edges lead to a concept that is not there",
-    "groundless_concepts": "concepts have no event",
-    "lost_plans": "proposed plans have lost their event",
-    "loose_plan_sources": "sources of proposed plans lead nowhere",
+    "statements": {
+        "lost_statements": "statements have lost the event that states them",
+        "loose_versions": "statements follow a version that is not there",
+        "loose_changes": "entries of the journal speak of what is not there",
+        "loose_tags": "tags belong to no event",
+        "loose_accesses": "counts of recalls belong to no event",
+        "loose_readings": "readings of an LLM belong to no event",
+        "loose_model_readings": "readings of the model belong to no event",
+        "loose_sources": "sources of readings lead nowhere",
+    },
+    "graph": {
+        "lost_mentions": "mentions have lost their event or their name",
+        "unnamed_names": "names stand in no event",
+        "homeless_names": "names belong to nobody",
+        "lost_claims": "claims have lost the event that makes them",
+        "loose_claims": "claims are in no fact",
+        "baseless_facts": "facts rest on no claim",
+        "lost_written": "written summaries are of no session",
+    },
+    "concepts": {
+        "lost_fold_edges": "edges of concepts have lost the event that they rest on",
+        "loose_fold_edges": "edges lead to a concept that is not there",
+        "groundless_concepts": "concepts have no event",
+        "lost_plans": "proposed plans have lost their event",
+        "loose_plan_sources": "sources of proposed plans lead nowhere",
+    },
 }
 
 
@@ -262,40 +269,13 @@ class _Sums:
     def __init__(self) -> None:
         self.words = 0
         self.postings = 0  # of the log
-        self._log: dict[int, int] = defaultdict(int)
-        self._index: dict[int, int] = defaultdict(int)
-        self._sealed: list[tuple[NDArray[np.int64], Postings]] = []
-        self._waiting = 0
-
-    def add_log(self, terms: NDArray[np.int64], postings: Postings) -> None:
-        self.postings += len(terms)
-        _add(self._log, terms, postings)
-
-    def add_tail(self, terms: NDArray[np.int64], postings: Postings) -> None:
-        _add(self._index, terms, postings)
-
-    def add_index(self, term: int, postings: Postings) -> None:
-        # Most chunks are tiny: summed a hundred thousand postings at a time.
-        self._sealed.append((np.full(len(postings.seqs), term, np.int64), postings))
-        self._waiting += len(postings.seqs)
-        if self._waiting > 100_000:
-            self._flush()
+        self.log: dict[int, int] = defaultdict(int)
+        self.index: dict[int, int] = defaultdict(int)
 
     def differing(self) -> list[int]:
         """List the ranges in which log and index differ."""
-        self._flush()
-        return sorted(
-            first
-            for first in self._log.keys() | self._index.keys()
-            if self._log.get(first, 0) != self._index.get(first, 0)
-        )
-
-    def _flush(self) -> None:
-        if self._sealed:
-            terms = np.concatenate([terms for terms, _ in self._sealed])
-            parts = zip(*(postings for _, postings in self._sealed), strict=True)
-            _add(self._index, terms, Postings(*map(np.concatenate, parts)))
-        self._sealed, self._waiting = [], 0
+        ranges = sorted(self.log.keys() | self.index.keys())
+        return [first for first in ranges if self.log.get(first, 0) != self.index.get(first, 0)]
 
 
 def _add(sums: dict[int, int], terms: NDArray[np.int64], postings: Postings) -> None:

@@ -38,12 +38,12 @@ from everyword.types.times import from_micros, to_micros
 _END_OF_TIME = 1 << 62  # microseconds: now, for all that is known
 
 
-class FoldingRows(SpaceRows):
-    """Reads the concept graph."""
+class ConceptRows(SpaceRows):
+    """Reads the concept graph, and what LLMs wrote of sessions and concepts."""
 
     def fold_mark(self) -> FoldMark | None:
         """Tell how far a space is folded; None where nothing is."""
-        rows = self.sql.rows("fold_mark", (self.id,))
+        rows = self._rows("fold_mark")
         return FoldMark(self.cursor(CONCEPTS), *rows[0]) if rows else None
 
     def vectors_owed_from(self) -> int | None:
@@ -98,7 +98,7 @@ class FoldingRows(SpaceRows):
 
     def concept_body(self, id: str) -> Mapping[str, Json]:
         """Read how a concept was last worded, as it was put."""
-        written = self.sql.one("concept_body", (self.id, id))
+        written = self._one("concept_body", id)
         return json.loads(written) if written else {}
 
     def concepts_labelled_by(self, ids: Sequence[str]) -> dict[str, int]:
@@ -108,15 +108,15 @@ class FoldingRows(SpaceRows):
 
     def concept_stands(self, id: str) -> bool:
         """Tell whether a concept is there and not closed."""
-        return self.sql.one("concept_stands", (self.id, id)) is not None
+        return self._one("concept_stands", id) is not None
 
     def concept_count(self) -> int:
         """Count the concepts that stand."""
-        return self.sql.one("count_concepts", (self.id,))
+        return self._one("count_concepts")
 
     def concept_of_label(self, label: str) -> str | None:
         """Find the concept with a label."""
-        return self.sql.one("concept_of_label", (self.id, label.casefold()))
+        return self._one("concept_of_label", label.casefold())
 
     def members(self, ids: Sequence[str], *, as_of: datetime | None = None) -> list[Member]:
         """Read the events of some concepts, in the order in which they came to belong there."""
@@ -127,30 +127,31 @@ class FoldingRows(SpaceRows):
 
     def members_by(self, number: int) -> list[Member]:
         """Read the events that an entry of the journal brought to concepts, in the order of number."""
-        return [_member(row) for row in self.sql.rows("fold_members_by", (self.id, number))]
+        return [_member(row) for row in self._rows("fold_members_by", number)]
 
     def recent_members(self, id: str, *, limit: int) -> list[int]:
         """List the latest events of a concept, the oldest of them first."""
-        rows = self.sql.rows("fold_recent", (self.id, id, limit))
-        return [row[0] for row in reversed(rows)]
+        return self._column("fold_recent", id, limit)[::-1]
 
     def member_reach(self, id: str) -> tuple[int, int]:
         """Tell when the latest event happened that ever belonged to a concept, and the seq that last changed which do.
 
         Events that left it are among them: what a concept knows of its past does not hang on whether it was read back.
         """
-        rows = list(self.sql.rows("fold_reach", (self.id, id)))
+        rows = self._rows("fold_reach", id)
         return (rows[0][0], rows[0][1]) if rows else (0, 0)
 
     def held_by(self, seqs: Sequence[int], *, as_of: datetime | None = None) -> dict[int, dict[str, float]]:
         """Tell which concepts hold some events, and how strongly."""
+        if not len(seqs):
+            return {}
+        if as_of is None:
+            rows = self._rows("fold_held", array(seqs))
+        else:
+            rows = self._rows("fold_held_then", array(seqs), to_micros(as_of)[0])
         held: dict[int, dict[str, float]] = {}
-        if len(seqs):
-            then = () if as_of is None else (to_micros(as_of)[0],)
-            for seq, concept, weight in self.sql.rows(
-                "fold_held_then" if then else "fold_held", (self.id, array(seqs), *then)
-            ):
-                held.setdefault(seq, {})[concept] = weight
+        for seq, concept, weight in rows:
+            held.setdefault(seq, {})[concept] = weight
         return held
 
     def concept_edges(
@@ -171,7 +172,7 @@ class FoldingRows(SpaceRows):
 
     def concept_linked(self, id: str) -> bool:
         """Tell whether any edge joins a concept to another."""
-        return bool(self.sql.one("fold_linked", (self.id, id)))
+        return bool(self._one("fold_linked", id))
 
     def concept_neighbours(self, ids: Sequence[str], *, as_of: datetime | None = None) -> list[tuple[str, str]]:
         """Tell which concepts an edge of some kind joins, where one end is one of these; each pair once."""
@@ -184,72 +185,95 @@ class FoldingRows(SpaceRows):
             rows = self.sql.rows("fold_neighbours", {**values, "as_of": _at(as_of)["as_of"]})
         return [(source, target) for source, target in rows]
 
-    def fold_journal(
-        self, *, node: str | None = None, before: int | None = None, limit: int
-    ) -> list[tuple[int, JournalEntry]]:
+    def fold_journal(self, *, node: str | None = None, limit: int) -> list[tuple[int, JournalEntry]]:
         """Read the journal, the newest first; of one node, all of its story."""
         if node is not None:
-            rows = self.sql.rows("fold_entries_of", (self.id, node))[::-1]
+            rows = self._rows("fold_entries_of", node)[::-1]
         else:
-            rows = self.sql.rows("fold_entries_newest", (self.id, before or _END_OF_TIME, limit))
+            rows = self._rows("fold_entries_newest", limit)
         return [(row[0], _entry(row)) for row in rows[:limit]]
 
     def fold_entries(self, *, after: int, limit: int) -> list[tuple[int, JournalEntry]]:
         """Read the journal in its order, from behind a number."""
-        rows = self.sql.rows("fold_entries", (self.id, after, limit))
+        rows = self._rows("fold_entries", after, limit)
         return [(row[0], _entry(row)) for row in rows]
 
     def fold_steps(self, seq: int) -> int:
         """Count the entries that an event caused."""
-        return self.sql.one("fold_steps", (self.id, seq))
+        return self._one("fold_steps", seq)
 
     def fold_entry(self, id: str) -> tuple[int, JournalEntry] | None:
         """Look an entry up."""
-        rows = self.sql.rows("fold_entry", (self.id, id))
+        rows = self._rows("fold_entry", id)
         return (rows[0][0], _entry(rows[0])) if rows else None
 
     def fold_work(self, *, limit: int) -> list[WorkRow]:
         """Read the concepts that were last confirmed, the oldest first."""
-        rows = self.sql.rows("fold_work", (self.id, limit))
-        return [WorkRow(row[0], json.loads(row[1]), *row[2:]) for row in rows]
+        return list(map(_work, self._rows("fold_work", limit)))
 
     def fold_work_of(self, id: str) -> WorkRow | None:
         """Read one concept that stands."""
-        rows = self.sql.rows("fold_work_of", (self.id, id))
-        return WorkRow(rows[0][0], json.loads(rows[0][1]), *rows[0][2:]) if rows else None
+        return next(map(_work, self._rows("fold_work_of", id)), None)
 
     def fold_loose(self) -> list[int]:
         """List the events that look for company, in order."""
-        return [row[0] for row in self.sql.rows("fold_loose", (self.id,))]
+        return self._column("fold_loose")
 
     def kept_apart(self) -> list[tuple[str, str]]:
         """Read who was told to stay apart."""
-        return [(row[0], row[1]) for row in self.sql.rows("fold_apart", (self.id,))]
+        return [(row[0], row[1]) for row in self._rows("fold_apart")]
+
+    # What LLMs wrote
+
+    def written(self, sessions: Sequence[str]) -> dict[str, WrittenRow]:
+        """Read what an LLM wrote of sessions."""
+        rows = self._rows("written_of", words(sessions)) if sessions else []
+        return {row[0]: WrittenRow(*row) for row in rows}
+
+    def session_reach(self, session: str) -> Reach:
+        """Tell how long a session is, and where it begins."""
+        return Reach(*self._rows("session_reach", session)[0])
+
+    def plans_at(self, seqs: Sequence[int]) -> list[PlanRow]:
+        """Read the plans that were proposed after events, in their order."""
+        rows = self._rows("plans_at", array(seqs)) if len(seqs) else []
+        return [PlanRow(seq, place, extractor, bool(refused), body) for seq, place, extractor, refused, body in rows]
+
+    def plans_resting_on(self, seqs: Sequence[int]) -> list[tuple[int, int]]:
+        """List the plans that rest on events or use their words, by event and place."""
+        return [(row[0], row[1]) for row in self._rows("plans_resting_on", array(seqs))]
+
+    def last_plan(self) -> int:
+        """Tell the last event after which a plan was proposed; 0 where none was."""
+        return int(self._one("last_plan"))
+
+    def last_event_upto(self, seq: int) -> int | None:
+        """Tell the last event up to a number."""
+        return self._one("last_event_upto", seq)
+
+    def refusals(self) -> int:
+        """Count what was not let in of what an LLM answered."""
+        return int(self._one("refusals"))
 
 
-class FoldingChanges(FoldingRows):
-    """Changes the concept graph."""
+class ConceptChanges(ConceptRows):
+    """Changes the concept graph, and what LLMs wrote."""
 
     def set_fold_mark(self, mark: FoldMark) -> None:
         """Note how far a space is folded."""
-        self.sql.run("set_fold_mark", (self.into, mark.epoch, mark.profile))
+        self._change("set_fold_mark", mark.epoch, mark.profile)
         self.set_cursor(CONCEPTS, mark.upto)
 
     def put_entry(self, seq: int, at: int, entry: JournalEntry) -> int:
         """Write an entry of the journal; tell its number."""
         events = None if entry.events == (entry.node_id,) else compact_json(entry.events)
-        values = (
-            *(self.into, entry.id, seq, at, entry.action, entry.debt, entry.node_id),
-            *(entry.target_id, entry.edge, entry.reason, events),
-        )
-        return self.sql.added("insert_fold_entry", values)
+        about = (entry.action, entry.debt, entry.node_id, entry.target_id, entry.edge, entry.reason)
+        return self.sql.added("insert_fold_entry", (self.into, entry.id, seq, at, *about, events))
 
     def put_node(self, act: Act, id: str, body: Mapping[str, Json]) -> None:
         """Word a concept, for the first time or anew; the wording before is closed."""
-        into = self.into
-        self.sql.run("close_fold_node", (*act, None, into, id))
-        written = compact_json(body)
-        self.sql.run("insert_fold_node", (into, id, str(body["label"]).casefold(), *act, written))
+        self.sql.run("close_fold_node", (*act, None, self.into, id))
+        self._change("insert_fold_node", id, str(body["label"]).casefold(), *act, compact_json(body))
 
     def close_node(self, act: Act, id: str, *, into: str | None = None) -> None:
         """Close a concept with all its edges; where it was absorbed, they lead to the other from now on."""
@@ -264,10 +288,9 @@ class FoldingChanges(FoldingRows):
 
     def put_concept_edges(self, act: Act, edges: Iterable[EdgeRow]) -> None:
         """Add supports of edges."""
-        into = self.into
-        self.sql.run_many(
+        self._change_each(
             "insert_fold_edge",
-            ((into, one.source, one.target, one.kind, one.weight, one.seq, one.at, *act) for one in edges),
+            ((one.source, one.target, one.kind, one.weight, one.seq, one.at, *act) for one in edges),
         )
 
     def close_concept_edge(self, act: Act, source: str, target: str, kind: EdgeKind) -> None:
@@ -295,21 +318,19 @@ class FoldingChanges(FoldingRows):
 
     def keep_apart(self, seq: int, pairs: Iterable[tuple[str, str]]) -> None:
         """Note who is to stay apart from an event on."""
-        into = self.into
-        self.sql.run_many("insert_fold_apart", ((into, seq, one, other) for one, other in pairs))
+        self._change_each("insert_fold_apart", ((seq, *pair) for pair in pairs))
 
     def put_work(self, row: WorkRow) -> None:
         """Keep a concept at work."""
-        values = (row.id, row.touched, row.size, row.last_at, row.total, row.recent)
-        self.sql.run("put_fold_work", (self.into, *values))
+        self._change("put_fold_work", row.id, row.touched, row.size, row.last_at, row.total, row.recent)
 
     def drop_work(self, id: str) -> None:
         """Keep it no more."""
-        self.sql.run("drop_fold_work", (self.into, id))
+        self._change("drop_fold_work", id)
 
     def put_loose(self, seq: int) -> None:
         """Note an event that looks for company."""
-        self.sql.run("put_fold_loose", (self.into, seq))
+        self._change("put_fold_loose", seq)
 
     def settle_loose(self, seqs: Iterable[int], *, by: int) -> None:
         """Note that some look no more, from an event on."""
@@ -318,19 +339,47 @@ class FoldingChanges(FoldingRows):
 
     def roll_back_folding(self, seq: int) -> list[str]:
         """Take back all that an event and those after it caused; list the concepts whose sums must be made anew."""
-        where = (self.into, seq)
-        touched = ("work_touched_since", "held_otherwise_since")
-        stale = {row[0] for name in touched for row in self.sql.rows(name, where)}
+        stale = {*self._column("work_touched_since", seq), *self._column("held_otherwise_since", seq)}
         for name in ("roll_back_edges", "roll_back_nodes", "roll_back_entries", "roll_back_apart", "roll_back_loose"):
-            self.sql.run(name, where)
-        stale |= {row[0] for row in self.sql.rows("reopen_nodes", where)}
+            self._change(name, seq)
+        stale |= {row[0] for row in self.sql.rows("reopen_nodes", (self.into, seq))}
         for name in ("reopen_edges", "reopen_entries", "reopen_loose"):
-            self.sql.run(name, where)
+            self._change(name, seq)
         return sorted(stale)
+
+    # What LLMs wrote
+
+    def put_written(self, row: WrittenRow) -> None:
+        """Keep what an LLM wrote of a session."""
+        self._change("put_written", *row)
+
+    def drop_written(self, sessions: Sequence[str]) -> None:
+        """Remove what an LLM wrote of sessions."""
+        self._change("drop_written", words(sessions))
+
+    def owe_job(self, kind: str, seq: int, *, due_at: int) -> None:
+        """Leave a job for an event, or put off the one that is there; one that failed stays as it is."""
+        self._change("owe_job", kind, seq, due_at)
+
+    def put_plan(self, seq: int, *, extractor: str, refused: bool, body: str, sources: Sequence[int]) -> int:
+        """Keep a plan that was proposed after an event; tell its place among those after that event."""
+        place = int(self.sql.one("next_plan_place", (self.into, seq)))
+        self._change("put_plan", seq, place, extractor, int(refused), body)
+        self._change_each("put_plan_source", ((source, seq, place) for source in sources))
+        return place
+
+    def drop_plans(self, plans: Sequence[tuple[int, int]]) -> None:
+        """Remove plans, by event and place."""
+        for name in ("drop_plan", "drop_plan_sources"):
+            self._change_each(name, plans)
 
 
 def _at(as_of: datetime | None) -> dict[str, Any]:
     return {"as_of": _END_OF_TIME if as_of is None else to_micros(as_of)[0]}
+
+
+def _work(row: Row) -> WorkRow:
+    return WorkRow(row[0], json.loads(row[1]), *row[2:])
 
 
 def _member(row: Row) -> Member:
@@ -395,67 +444,3 @@ def _entry(row: Row) -> JournalEntry:
         events=(node,) if events is None else tuple(json.loads(events)),
         undone=undone is not None,
     )
-
-
-class WrittenRows(SpaceRows):
-    """Reads what was written."""
-
-    def written(self, sessions: Sequence[str]) -> dict[str, WrittenRow]:
-        """Read what an LLM wrote of sessions."""
-        rows = self.sql.rows("written_of", (self.id, words(sessions))) if sessions else []
-        return {row[0]: WrittenRow(*row) for row in rows}
-
-    def session_reach(self, session: str) -> Reach:
-        """Tell how long a session is, and where it begins."""
-        return Reach(*self.sql.rows("session_reach", (self.id, session))[0])
-
-    def plans_at(self, seqs: Sequence[int]) -> list[PlanRow]:
-        """Read the plans that were proposed after events, in their order."""
-        rows = self.sql.rows("plans_at", (self.id, array(seqs))) if len(seqs) else []
-        return [PlanRow(seq, place, extractor, bool(refused), body) for seq, place, extractor, refused, body in rows]
-
-    def plans_resting_on(self, seqs: Sequence[int]) -> list[tuple[int, int]]:
-        """List the plans that rest on events or use their words, by event and place."""
-        return [(row[0], row[1]) for row in self.sql.rows("plans_resting_on", (self.id, array(seqs)))]
-
-    def last_plan(self) -> int:
-        """Tell the last event after which a plan was proposed; 0 where none was."""
-        return int(self.sql.one("last_plan", (self.id,)))
-
-    def last_event_upto(self, seq: int) -> int | None:
-        """Tell the last event up to a number."""
-        return self.sql.one("last_event_upto", (self.id, seq))
-
-    def refusals(self) -> int:
-        """Count what was not let in of what an LLM answered."""
-        return int(self.sql.one("refusals", (self.id,)))
-
-
-class WrittenChanges(WrittenRows):
-    """Changes what was written."""
-
-    def put_written(self, row: WrittenRow) -> None:
-        """Keep what an LLM wrote of a session."""
-        self.sql.run("put_written", (self.into, *row))
-
-    def drop_written(self, sessions: Sequence[str]) -> None:
-        """Remove what an LLM wrote of sessions."""
-        self.sql.run("drop_written", (self.into, words(sessions)))
-
-    def owe_job(self, kind: str, seq: int, *, due_at: int) -> None:
-        """Leave a job for an event, or put off the one that is there; one that failed stays as it is."""
-        self.sql.run("owe_job", (self.into, kind, seq, due_at))
-
-    def put_plan(self, seq: int, *, extractor: str, refused: bool, body: str, sources: Sequence[int]) -> int:
-        """Keep a plan that was proposed after an event; tell its place among those after that event."""
-        into = self.into
-        place = int(self.sql.one("next_plan_place", (into, seq)))
-        self.sql.run("put_plan", (into, seq, place, extractor, int(refused), body))
-        self.sql.run_many("put_plan_source", ((into, source, seq, place) for source in sources))
-        return place
-
-    def drop_plans(self, plans: Sequence[tuple[int, int]]) -> None:
-        """Remove plans, by event and place."""
-        into = self.into
-        for name in ("drop_plan", "drop_plan_sources"):
-            self.sql.run_many(name, ((into, seq, place) for seq, place in plans))

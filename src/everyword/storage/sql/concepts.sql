@@ -262,7 +262,7 @@ WHERE space = $1 AND number > $2 ORDER BY number LIMIT $3;
 
 -- name: fold_entries_newest
 SELECT number, id, at, action, debt, reason, node, target, edge, events, undone FROM fold_journal
-WHERE space = $1 AND number < $2 ORDER BY number DESC LIMIT $3;
+WHERE space = $1 ORDER BY number DESC LIMIT $2;
 
 -- name: fold_entries_of
 SELECT number, id, at, action, debt, reason, node, target, edge, events, undone FROM fold_journal

@@ -22,7 +22,6 @@ from everyword.types.events import Span, event_id
 from everyword.types.graph import RELATIONS, Fact, FactDraft, KnownName
 from everyword.types.times import from_micros, optional_micros, to_micros
 
-_NOTHING_YET = GraphState(0, 0)
 _LAST_CHARACTER = "\U0010ffff"
 _COUNTED = {
     "entities": "count_entities",
@@ -35,20 +34,17 @@ _COUNTED = {
 }
 
 
-_ALL = 1 << 62  # more rows than any store has
-
-
 class GraphRows(SpaceRows):
     """Reads the graph."""
 
     def graph_state(self) -> GraphState:
         """Read the versions by which caches of names expire."""
-        rows = self.sql.rows("graph_state", (self.id,))
-        return GraphState(*rows[0]) if rows else _NOTHING_YET
+        rows = self._rows("graph_state")
+        return GraphState(*rows[0]) if rows else GraphState(0, 0)
 
     def names(self, *, changed_after: int = -1) -> list[NameRow]:
         """Read names that changed after a version of the graph."""
-        return [_name(row) for row in self.sql.rows("names_changed", (self.id, changed_after))]
+        return list(map(_name, self._rows("names_changed", changed_after)))
 
     def names_of(
         self, *, ids: Sequence[str] = (), keys: Sequence[str] = (), homes: Sequence[str] = ()
@@ -57,8 +53,8 @@ class GraphRows(SpaceRows):
         rows: list[Row] = []
         for query, given in (("names_by_id", ids), ("names_by_key", keys), ("names_by_home", homes)):
             if given:
-                rows += self.sql.rows(query, (self.id, words(given)))
-        return [_name(row) for row in rows]
+                rows += self._rows(query, words(given))
+        return list(map(_name, rows))
 
     def homes_by_prefix(self, *, prefix: str, type: str | None, wing: str | None, limit: int) -> list[str]:
         """List entities one of whose names begins so, those that are named by most events first."""
@@ -76,34 +72,33 @@ class GraphRows(SpaceRows):
         """Read where events name what, by the events or by the entities."""
         rows: list[Row] = []
         if len(seqs):
-            rows += self.sql.rows("mentions_of_events", (self.id, array(seqs)))
+            rows += self._rows("mentions_of_events", array(seqs))
         if homes:
-            rows += self.sql.rows("mentions_of_homes", (self.id, words(homes)))
-        return [_mention(row) for row in rows]
+            rows += self._rows("mentions_of_homes", words(homes))
+        return [MentionRow(*row) for row in rows]
 
     def mentions_of_name(self, id: str) -> list[MentionRow]:
         """Read where one name stands, and where it was only looked up, in the order of arrival."""
-        return [_mention(row) for row in self.sql.rows("mentions_of_name", (self.id, id))]
+        return [MentionRow(*row) for row in self._rows("mentions_of_name", id)]
 
     def first_named(self, ids: Sequence[str]) -> dict[str, int]:
         """Tell the first event that has each name, or was said by it, by the ids of the names."""
-        rows = self.sql.rows("first_named", (self.id, words(ids))) if ids else []
+        rows = self._rows("first_named", words(ids)) if ids else []
         return {id: seq for id, seq in rows if seq is not None}
 
     def named_in_sessions(self, sessions: Sequence[str], *, most: int) -> dict[str, list[str]]:
         """List the entities that each session names most often."""
         named: dict[str, list[str]] = {}
-        if sessions:
-            for session, home, _ in self.sql.rows("named_in_sessions", (self.id, words(sessions))):
-                homes = named.setdefault(session, [])
-                if len(homes) < most:
-                    homes.append(home)
+        for session, home, _ in self._rows("named_in_sessions", words(sessions)) if sessions else ():
+            homes = named.setdefault(session, [])
+            if len(homes) < most:
+                homes.append(home)
         return named
 
     def claims(self, key: FactKey) -> list[ClaimRow]:
         """Read what was claimed, of the facts that bear on one another."""
         values = {"space": self.id, "subject": key.subject, "relation": key.relation, "object": key.object}
-        return [_claim(row) for row in self.sql.rows("claims_of_key", values)]
+        return list(map(_claim, self.sql.rows("claims_of_key", values)))
 
     def claims_of(
         self,
@@ -111,36 +106,32 @@ class GraphRows(SpaceRows):
         seqs: Sequence[int] | None = None,
         names: Sequence[str] | None = None,
         homes: Sequence[str] | None = None,
-        latest: int = _ALL,
     ) -> list[ClaimRow]:
-        """Read what events claim, or what is claimed of names or of entities, as subject or object.
-
-        latest: of entities, so many at most, those that were learned last.
-        """
+        """Read what events claim, or what is claimed of names or of entities, as subject or object."""
         rows: list[Row] = []
         if seqs is not None:
-            rows += self.sql.rows("claims_of_events", (self.id, array(seqs)))
+            rows += self._rows("claims_of_events", array(seqs))
         if names is not None:
-            rows += self.sql.rows("claims_of_names", (self.id, words(names)))
+            rows += self._rows("claims_of_names", words(names))
         if homes is not None:
-            rows += self.sql.rows("claims_of_homes", (self.id, words(homes), latest))
+            rows += self._rows("claims_of_homes", words(homes))
         if seqs is None and names is None and homes is None:
-            rows += self.sql.rows("all_claims", (self.id,))
-        return [_claim(row) for row in rows]
+            rows += self._rows("all_claims")
+        return list(map(_claim, rows))
 
     def session_seqs(self, session: str) -> list[int]:
         """List the events of a session, in the order in which they happened."""
-        return [row[0] for row in self.sql.rows("session_seqs", (self.id, session))]
+        return self._column("session_seqs", session)
 
-    def facts(self, which: FactFilter, *, limit: int, offset: int = 0, sources: bool = True) -> list[Fact]:
+    def facts(self, which: FactFilter, *, limit: int, sources: bool = True) -> list[Fact]:
         """List facts, by subject, relation and time, each with what it rests on, or without."""
         as_of = None if which.as_of is None else to_micros(which.as_of)[0]
         if which.subjects is not None or which.objects is not None:
             subjects, objects = words(which.subjects or ()), words(which.objects or ())
-            given = (which.relation, _flag(which.open), _flag(which.conflicts), as_of, limit, offset)
-            rows = self.sql.rows("facts_of_homes", (self.id, subjects, objects, *given))
+            given = (which.relation, _flag(which.open), _flag(which.conflicts), as_of, limit)
+            rows = self._rows("facts_of_homes", subjects, objects, *given)
         elif which == FactFilter(conflicts=True):
-            rows = self.sql.rows("conflicting_facts", (self.id, limit, offset))
+            rows = self._rows("conflicting_facts", limit)
         else:
             values = {
                 "space": self.id,
@@ -149,55 +140,49 @@ class GraphRows(SpaceRows):
                 "conflicts": _flag(which.conflicts),
                 "as_of": as_of,
                 "limit": limit,
-                "offset": offset,
             }
             rows = self.sql.rows("facts_by_filter", values)
-        return self._with_sources(self.id, rows, sources=sources)
+        return self._with_sources(rows, sources=sources)
 
     def longest_facts(self, subject: str | None, *, since: int, until: int, limit: int) -> list[Fact]:
         """List the facts that were true in a span, in microseconds: those that were so for most of it first."""
         given = {"space": self.id, "subject": subject, "since": since, "until": until, "limit": limit}
-        return self._with_sources(self.id, self.sql.rows("longest_facts", given))
+        return self._with_sources(self.sql.rows("longest_facts", given))
 
     def fact_subjects(self) -> list[str]:
         """List those whom there are facts of."""
-        return [row[0] for row in self.sql.rows("fact_subjects", (self.id,))]
+        return self._column("fact_subjects")
 
     def facts_by_id(self, ids: Sequence[str]) -> dict[str, Fact]:
         """Look facts up, each with what it rests on."""
-        rows = self.sql.rows("facts_by_id", (self.id, words(ids))) if ids else []
-        return {fact.id: fact for fact in self._with_sources(self.id, rows)}
+        rows = self._rows("facts_by_id", words(ids)) if ids else []
+        return {fact.id: fact for fact in self._with_sources(rows)}
 
     def fact_keys(self, claims: Sequence[int]) -> list[FactKey]:
         """Tell which facts rest on some claims now."""
-        return [FactKey(*row) for row in self.sql.rows("fact_keys", (self.id, array(claims)))]
+        return [FactKey(*row) for row in self._rows("fact_keys", array(claims))]
 
     def fact_rows(self, key: FactKey) -> dict[str, str]:
         """Read the facts that bear on one another, each as one line of text, by id."""
-        return {row[0]: row[1] for row in self.sql.rows("fact_rows", (self.id, *key))}
+        return self._pairs("fact_rows", *key)
 
     def edits(self) -> list[Edit]:
         """Read what was said by hand of who is who, the oldest first."""
         return [
             Edit(number, at, kind, bool(undone), json.loads(pins))
-            for number, at, kind, undone, pins in (self.sql.rows("edits", (self.id,)))
+            for number, at, kind, undone, pins in self._rows("edits")
         ]
 
     def graph_counts(self) -> dict[str, int]:
         """Count entities, facts, conflicts and the like."""
-        return {name: self.sql.one(query, (self.id,)) for name, query in _COUNTED.items()}
+        return {name: self._one(query) for name, query in _COUNTED.items()}
 
-    def _with_sources(self, space: int, rows: Sequence[Row], *, sources: bool = True) -> list[Fact]:
+    def _with_sources(self, rows: Sequence[Row], *, sources: bool = True) -> list[Fact]:
         bodies: list[dict[str, Any]] = [json.loads(row[5]) for row in rows]
         numbers = sorted({number for body in bodies for number in body["claims"]}) if sources else []
-        claims: dict[int, FactDraft] = {}
-        for row in self.sql.rows("claims_by_number", (space, array(numbers))) if numbers else []:
-            claim = _claim(row)
-            claims[claim.number] = claim.draft
-        return [
-            fact_of(row[0], row[1], row[2], row[3], bool(row[4]), body, claims)
-            for row, body in zip(rows, bodies, strict=True)
-        ]
+        found = map(_claim, self._rows("claims_by_number", array(numbers)) if numbers else ())
+        claims = {claim.number: claim.draft for claim in found}
+        return [_fact(row, body, claims) for row, body in zip(rows, bodies, strict=True)]
 
 
 class GraphChanges(GraphRows):
@@ -209,16 +194,15 @@ class GraphChanges(GraphRows):
 
     def put_names(self, rows: Iterable[NameRow], *, version: int) -> None:
         """Add names, or what was learned of them; counts and times add to those that are there."""
-        into = self.into
-        self.sql.run_many("put_name", (_name_values(into, row, version) for row in rows))
+        self._change_each("put_name", (_name_values(row, version) for row in rows))
 
     def replace_name(self, row: NameRow, *, version: int) -> None:
         """Put a name in place of what is there."""
-        self.sql.run("replace_name", _name_values(self.into, row, version))
+        self._change("replace_name", *_name_values(row, version))
 
     def drop_names(self, ids: Sequence[str]) -> None:
         """Remove names."""
-        self.sql.run("drop_names", (self.into, words(ids)))
+        self._change("drop_names", words(ids))
 
     def move_names(self, homes: Mapping[str, str], *, version: int) -> None:
         """Give names to other entities."""
@@ -227,21 +211,19 @@ class GraphChanges(GraphRows):
 
     def put_mentions(self, rows: Iterable[MentionRow]) -> None:
         """Add where events name what; the names are there."""
-        into = self.into
-        self.sql.run_many("put_mention", (_mention_values(into, row) for row in rows))
+        self._change_each("put_mention", rows)
 
     def drop_mentions(self, seqs: Sequence[int]) -> None:
         """Remove where events name what."""
-        self.sql.run("delete_mentions_of", (self.into, array(seqs)))
+        self._change("delete_mentions_of", array(seqs))
 
     def put_claims(self, claims: Iterable[tuple[int, FactDraft]]) -> None:
         """Add what events claim."""
-        into = self.into
-        self.sql.run_many("put_claim", (_claim_values(into, seq, draft) for seq, draft in claims))
+        self._change_each("put_claim", (_claim_values(seq, draft) for seq, draft in claims))
 
     def drop_claims(self, seqs: Sequence[int]) -> None:
         """Remove what events claim; facts that rest on it are to be folded anew by the caller."""
-        self.sql.run("delete_claims_of", (self.into, array(seqs)))
+        self._change("delete_claims_of", array(seqs))
 
     def put_facts(self, facts: Sequence[tuple[Fact, str, Sequence[int]]]) -> None:
         """Add facts, each with its line of text and the numbers of its claims; one with the same id goes."""
@@ -255,19 +237,19 @@ class GraphChanges(GraphRows):
 
     def drop_facts(self, ids: Sequence[str]) -> None:
         """Remove facts."""
-        into = self.into
         for name in ("drop_fact_claims", "drop_facts"):
-            self.sql.run(name, (into, words(ids)))
+            self._change(name, words(ids))
 
-    def drop_graph(self, *, from_seq: int) -> None:
-        """Remove what events from one on named and claimed, and all facts; from 0, all names too."""
-        into = self.into
-        for name in ("drop_all_fact_claims", "drop_all_facts"):
-            self.sql.run(name, (into,))
-        for name in ("drop_claims_from", "drop_mentions_from"):
-            self.sql.run(name, (into, from_seq))
-        if from_seq == 0:
-            self.sql.run("drop_all_names", (into,))
+    def drop_graph(self) -> None:
+        """Remove all facts, claims, mentions and names."""
+        for name in (
+            "drop_all_fact_claims",
+            "drop_all_facts",
+            "drop_all_claims",
+            "drop_all_mentions",
+            "drop_all_names",
+        ):
+            self._change(name)
 
     def put_edit(self, *, at: int, kind: Literal["merge", "split"], pins: Mapping[str, str]) -> int:
         """Keep a merge or split by hand; give its number."""
@@ -281,39 +263,19 @@ class GraphChanges(GraphRows):
 
     def drop_loose_pins(self) -> None:
         """Remove what was said by hand of names that are no more."""
-        into = self.into
         for name in ("drop_loose_pins", "drop_empty_edits"):
-            self.sql.run(name, (into,))
+            self._change(name)
 
 
 def _name(row: Row) -> NameRow:
     id, home, key, events, first_at, last_at, body = row
-    held: dict[str, Any] = json.loads(body)
-    known = KnownName(
-        key=key,
-        written=held["written"],
-        votes=held["votes"],
-        speaks=held["speaks"],
-    )
-    return NameRow(id, home, known, events, first_at, last_at)
+    return NameRow(id, home, KnownName(key=key, **json.loads(body)), events, first_at, last_at)
 
 
-def _name_values(space: int, row: NameRow, version: int) -> tuple[Any, ...]:
+def _name_values(row: NameRow, version: int) -> tuple[Any, ...]:
     known = row.known
-    body = {
-        "written": dict(known.written),
-        "votes": dict(known.votes),
-        "speaks": known.speaks,
-    }
-    return (space, row.id, known.key, row.home, version, row.events, row.first_at, row.last_at, compact_json(body))
-
-
-def _mention(row: Row) -> MentionRow:
-    return MentionRow(*row)
-
-
-def _mention_values(space: int, row: MentionRow) -> tuple[Any, ...]:
-    return (space, *row)
+    body = {"written": dict(known.written), "votes": dict(known.votes), "speaks": known.speaks}
+    return (row.id, known.key, row.home, version, row.events, row.first_at, row.last_at, compact_json(body))
 
 
 def _claim(row: Row) -> ClaimRow:
@@ -351,7 +313,7 @@ def _claim(row: Row) -> ClaimRow:
     return ClaimRow(number, seq, draft)
 
 
-def _claim_values(space: int, seq: int, draft: FactDraft) -> tuple[Any, ...]:
+def _claim_values(seq: int, draft: FactDraft) -> tuple[Any, ...]:
     body = {
         "subject_name": draft.subject_name,
         "object_name": draft.object_name,
@@ -362,7 +324,6 @@ def _claim_values(space: int, seq: int, draft: FactDraft) -> tuple[Any, ...]:
     }
     times = (draft.valid_from, draft.begun_by, draft.holds_at, draft.valid_to, draft.ended_by)
     return (
-        space,
         seq,
         *draft.span,
         draft.subject_form,
@@ -396,16 +357,8 @@ def fact_line(fact: Fact, claims: Sequence[int]) -> str:
     return compact_json(body)
 
 
-def fact_of(
-    id: str,
-    subject: str,
-    relation: str,
-    object: str,
-    conflicts: bool,
-    body: Mapping[str, Any],
-    claims: Mapping[int, FactDraft],
-) -> Fact:
-    """Read a fact back."""
+def _fact(row: Row, body: Mapping[str, Any], claims: Mapping[int, FactDraft]) -> Fact:
+    id, subject, relation, object, conflicts, _ = row
     return Fact(
         id=id,
         subject=subject,
@@ -418,7 +371,7 @@ def fact_of(
         said_at=datetime.fromisoformat(body[_SAID_AT]),
         confidence=body["confidence"],
         sources=tuple(claims[number] for number in body["claims"] if number in claims),
-        conflicts=conflicts,
+        conflicts=bool(conflicts),
     )
 
 

@@ -110,7 +110,7 @@ WHERE space = :space AND (:relation::text IS NULL OR relation = :relation)
   AND (:conflicts::bigint IS NULL OR conflicts = :conflicts)
   AND (:as_of::bigint IS NULL OR ((valid_from IS NULL OR valid_from <= :as_of)
     AND (valid_to IS NULL OR valid_to > :as_of OR valid_from = valid_to AND valid_from = :as_of)))
-ORDER BY subject, relation, valid_from NULLS FIRST, object, id LIMIT :limit OFFSET :offset;
+ORDER BY subject, relation, valid_from NULLS FIRST, object, id LIMIT :limit;
 
 -- name: longest_facts
 SELECT id, subject, relation, object, conflicts, body FROM facts
@@ -132,12 +132,12 @@ WHERE {postgres: space = $1 AND} number IN (
   AND ($6::bigint IS NULL OR conflicts = $6)
   AND ($7::bigint IS NULL OR ((valid_from IS NULL OR valid_from <= $7) AND (valid_to IS NULL OR valid_to > $7
     OR valid_from = valid_to AND valid_from = $7)))
-ORDER BY subject, relation, valid_from NULLS FIRST, object, id LIMIT $8 OFFSET $9;
+ORDER BY subject, relation, valid_from NULLS FIRST, object, id LIMIT $8;
 
 -- name: conflicting_facts
 SELECT id, subject, relation, object, conflicts, body FROM facts {sqlite: INDEXED BY facts_conflicts}
   WHERE space = $1 AND conflicts = 1
-ORDER BY subject, relation, valid_from NULLS FIRST, object, id LIMIT $2 OFFSET $3;
+ORDER BY subject, relation, valid_from NULLS FIRST, object, id LIMIT $2;
 
 -- name: facts_by_id
 SELECT id, subject, relation, object, conflicts, body FROM facts WHERE space = $1 AND id = ANY($2::text[]);
@@ -182,11 +182,11 @@ DELETE FROM entity_edits WHERE space = $1 AND NOT EXISTS (
 -- name: drop_all_facts
 DELETE FROM facts WHERE space = $1;
 
--- name: drop_claims_from
-DELETE FROM claims WHERE space = $1 AND seq >= $2;
+-- name: drop_all_claims
+DELETE FROM claims WHERE space = $1;
 
--- name: drop_mentions_from
-DELETE FROM mentions WHERE space = $1 AND seq >= $2;
+-- name: drop_all_mentions
+DELETE FROM mentions WHERE space = $1;
 
 -- name: drop_all_names
 DELETE FROM names WHERE space = $1;

@@ -1,9 +1,8 @@
-"""The shared reader: the log, filters, search by words and vectors, imports, counts."""
+"""The shared reader: the log, filters, search by words and vectors, imports, counts, and what belongs to no space."""
 
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import accumulate
@@ -13,22 +12,28 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from everyword.storage.forgotten import SALT, Identity, hashed_path, tag_of, tags_of
+from everyword.storage.forgotten import SALT, Identity, hashed_path, tag_of
 from everyword.storage.nearest import seq_of, unit_bounds, unit_of
 from everyword.storage.postings import Bm25, Postings, Ranking, Seqs, unpack
 from everyword.storage.rows import (
+    ANALYSIS,
+    NOT_OWED,
+    SCRUB_OWED,
     Access,
     Cursor,
     Extent,
     FileRead,
+    Job,
     JobRow,
     Known,
     Model,
     Outline,
     PassageRow,
+    StoredKey,
+    StoredWebhook,
     Tally,
 )
-from everyword.storage.sql.concepts import FoldingRows, WrittenRows
+from everyword.storage.sql.concepts import ConceptRows
 from everyword.storage.sql.graph import GraphRows
 from everyword.storage.sql.row_mapping import (
     conditions,
@@ -39,155 +44,16 @@ from everyword.storage.sql.row_mapping import (
     names,
     receipt_from_json,
 )
-from everyword.storage.sql.service import FileRows
-from everyword.storage.sql.snapshot import SpaceRows, array, words
+from everyword.storage.sql.snapshot import Row, Snapshot, array, words
 from everyword.storage.sql.statements import StatementRows
+from everyword.text.terms import ANALYSIS_VERSION
 from everyword.types.events import Event, Filter, Receipt, Session, Span
-from everyword.types.times import from_micros, to_micros
+from everyword.types.service import ApiKey, Permission, Webhook
+from everyword.types.times import from_micros, optional_moment, to_micros
 
 T = TypeVar("T")
 
-
 _NOW = 1 << 62  # microseconds: later than all that is known
-
-
-class ActivityRows(SpaceRows):
-    """Reads what is newest, and counts events and recalls."""
-
-    def extent(self, which: Filter) -> Extent:
-        """Count the events that a filter lets through, and tell from when to when they are."""
-        where, values = conditions(which, self.sql.query)
-        return Extent(*self.sql.rows("extent", {**values, "space": self.id}, where)[0])
-
-    def counted(self, which: Filter, *, begin: int, width: int, parts: int) -> list[int]:
-        """Count the events of each part of time: the first begins at `begin`, each is `width` µs long."""
-        where, values = conditions(which, self.sql.query)
-        given = {**values, "space": self.id, "begin": begin, "width": width, "parts": parts}
-        return [int(row[0]) for row in self.sql.rows("counted", given, where)]
-
-    def speakers(self, *, wing: str | None = None, limit: int) -> list[str]:
-        """List who spoke, sorted."""
-        if wing is not None:
-            return [row[0] for row in self.sql.rows("speakers_of_wing", (self.id, wing, limit))]
-        return self._names("speakers", limit)
-
-    def meta_values(self, name: str, *, wing: str | None = None) -> list[str]:
-        """List the values that a member of meta has in events, as JSON and sorted as such."""
-        query = "meta_values" if wing is None else "meta_values_of_wing"
-        values = {"space": self.id, "name": meta_name(name), **({} if wing is None else {"wing": wing})}
-        return [row[0] for row in self.sql.rows(query, values)]
-
-    def wings(self, *, limit: int) -> list[str]:
-        """List the wings, sorted."""
-        return self._names("wings", limit)
-
-    def newest_events(self, wing: str | None, *, as_of: datetime | None = None, limit: int) -> list[int]:
-        """List the events that happened last, the newest first; as_of: of those that were known then."""
-        then = _NOW if as_of is None else to_micros(as_of)[0]
-        values = {"space": self.id, "wing": wing, "as_of": then, "limit": limit}
-        return [row[0] for row in self.sql.rows("events_newest", values)]
-
-    def wing_counts(self, *, as_of: datetime | None = None) -> dict[str | None, int]:
-        """Count the events of each wing; None: those of no wing. as_of: of those that were known then."""
-        if as_of is not None:
-            return {row[0]: row[1] for row in self.sql.rows("wing_counts_then", (self.id, to_micros(as_of)[0]))}
-        counts: dict[str | None, int] = {row[0]: row[1] for row in self.sql.rows("wing_counts", (self.id,))}
-        rest = (self.row.events if self.row else 0) - sum(counts.values())
-        return {**counts, None: rest} if rest else counts
-
-    def accesses(self, seqs: Sequence[int]) -> dict[int, Access]:
-        """Tell how often some events were recalled; those that never were are left out."""
-        if not len(seqs):
-            return {}
-        return {row[0]: Access(row[1], row[2]) for row in self.sql.rows("accesses_of", (self.id, array(seqs)))}
-
-    def most_recalled(self, *, limit: int) -> list[int]:
-        """List the events that were recalled most often."""
-        return [row[0] for row in self.sql.rows("most_recalled", (self.id, limit))]
-
-    def _names(self, query: str, limit: int) -> list[str]:
-        rows = self.sql.rows(query, {"space": self.id, "limit": limit})
-        return [row[0] for row in rows if row[0] is not None]
-
-
-class ImportRows(SpaceRows):
-    """Reads import positions and tags of forgotten events."""
-
-    def files_read(self, paths: Sequence[str]) -> dict[str, FileRead]:
-        """Look up how far some files were read, by path."""
-        salt = self._salt()
-        if salt is None or not paths:
-            return {}
-        by_hash = {hashed_path(salt, self.space, path): path for path in paths}
-        return {
-            by_hash[row[0]]: FileRead(
-                path=by_hash[row[0]],
-                reading=row[1],
-                bytes=row[2],
-                modified=row[3],
-                hash=row[4],
-                position=json.loads(row[5]),
-                events=row[6],
-                whole=bool(row[7]),
-            )
-            for row in self.sql.rows("files_read", (self.id, words(list(by_hash))))
-        }
-
-    def forgotten(self, identities: Collection[Identity]) -> set[Identity]:
-        """Tell which of these were forgotten; of others at the same place, one in 64 is taken for forgotten too."""
-        salt = self._salt()
-        if salt is None or not identities:
-            return set()
-        tags = {identity: tag_of(salt, self.space, identity) for identity in identities}
-        there = {row[0] for row in self.sql.rows("forgotten_tags", (self.id, array(sorted(set(tags.values())))))}
-        return {identity for identity, tag in tags.items() if tag in there}
-
-    def _salt(self) -> bytes | None:
-        kept = self.sql.one("get_fact", (SALT,))
-        return None if kept is None else bytes.fromhex(kept)
-
-
-class ImportChanges(ImportRows):
-    """Writes import positions and tags of forgotten events."""
-
-    def put_files_read(self, files: Sequence[FileRead]) -> None:
-        """Note how far files were read; what was noted of them before is replaced."""
-        if not files:
-            return
-        into, salt = self.into, self._salt_to_write()
-        self.sql.run_many(
-            "put_file_read",
-            (
-                (
-                    into,
-                    hashed_path(salt, self.space, one.path),
-                    one.reading,
-                    one.bytes,
-                    one.modified,
-                    one.hash,
-                    json.dumps(dict(one.position)),
-                    one.events,
-                    one.whole,
-                )
-                for one in files
-            ),
-        )
-
-    def put_forgotten(self, events: Collection[Event]) -> None:
-        """Keep what is needed to recognise forgotten events, and drop the hashes of files that may have held them."""
-        into, salt = self.into, self._salt_to_write()
-        self.sql.run_many("insert_forgotten_tag", ((into, tag) for tag in sorted(tags_of(salt, self.space, events))))
-        # The hash of a whole file is a hash of each of its lines to whoever knows the others.
-        self.sql.run("clear_file_hashes", (into,))
-
-    def _salt_to_write(self) -> bytes:
-        # Another space's writer may be making it at the same moment: the first one stands.
-        kept = self._salt()
-        if kept is None:
-            self.sql.run("add_fact", (SALT, secrets.token_hex(16)))
-            kept = self._salt()
-        assert kept is not None
-        return kept
 
 
 _BEFORE_ALL = Cursor(-(1 << 62), 0)
@@ -195,7 +61,7 @@ _AFTER_ALL = Cursor(1 << 62, 0)
 _MANY = 1_000  # events: fewer are faster read and sorted than the log is gone through in order
 
 
-class Reader(ActivityRows, StatementRows, GraphRows, FoldingRows, ImportRows, WrittenRows):
+class Reader(StatementRows, GraphRows, ConceptRows):
     """Reads one space within one transaction."""
 
     def __init__(self, file: FileReader, space: str) -> None:
@@ -214,18 +80,16 @@ class Reader(ActivityRows, StatementRows, GraphRows, FoldingRows, ImportRows, Wr
 
     def find(self, raw_ids: Sequence[bytes]) -> dict[bytes, Known]:
         """Look events up by their raw ids."""
-        rows = self.sql.rows("events_by_id", (self.id, tuple(raw_ids))) if raw_ids else []
-        return {row[0]: Known(row[1], event_of(self.space, row)) for row in rows}
+        rows = self._rows("events_by_id", tuple(raw_ids)) if raw_ids else []
+        return {row[0]: self._known(row) for row in rows}
 
     def find_between(self, first: bytes, last: bytes) -> list[Known]:
         """Look up the events whose raw ids lie between two, both included."""
-        rows = self.sql.rows("events_by_id_between", (self.id, first, last))
-        return [Known(row[1], event_of(self.space, row)) for row in rows]
+        return list(map(self._known, self._rows("events_by_id_between", first, last)))
 
     def find_key(self, key: str) -> Known | None:
         """Look an event up by the caller's key."""
-        rows = self.sql.rows("event_by_key", (self.id, key))
-        return Known(rows[0][1], event_of(self.space, rows[0])) if rows else None
+        return next(map(self._known, self._rows("event_by_key", key)), None)
 
     def fetch(self, seqs: Sequence[int]) -> dict[int, Event]:
         """Read events by seq, each once in a snapshot; those that are gone are left out."""
@@ -290,19 +154,17 @@ class Reader(ActivityRows, StatementRows, GraphRows, FoldingRows, ImportRows, Wr
                 most = self.sql.rows("count_in_meta", values, self.sql.query(asked[0]))[0][0]
         return most
 
-    def log(self, *, after: int = 0, limit: int) -> list[tuple[int, Event]]:
+    def log(self, *, after: int = 0, limit: int) -> list[Known]:
         """Read the log in the order of arrival, from behind a seq: events, and records among them."""
-        rows = self.sql.rows("log_after", (self.id, after, limit))
-        return [(row[1], event_of(self.space, row)) for row in rows]
+        return list(map(self._known, self._rows("log_after", after, limit)))
 
     def records(self, kinds: Sequence[str]) -> list[Known]:
         """Read the records of some kinds, in the order of the log."""
-        rows = self.sql.rows("records", (self.id, words(kinds)))
-        return [Known(row[1], event_of(self.space, row)) for row in rows]
+        return list(map(self._known, self._rows("records", words(kinds))))
 
     def latest_identity(self, wing: str | None) -> Event | None:
         """Read the identity that was written last for a wing; None: the one for all."""
-        rows = self.sql.rows("latest_identity", (self.id, wing))
+        rows = self._rows("latest_identity", wing)
         return event_of(self.space, rows[0]) if rows else None
 
     def matching(self, which: Filter, *, among: Sequence[int] | None = None) -> Seqs | None:
@@ -338,6 +200,95 @@ class Reader(ActivityRows, StatementRows, GraphRows, FoldingRows, ImportRows, Wr
                 "sessions" if limit is None else "latest_sessions", given, where
             )
         ]
+
+    # What is newest, and counts of events and recalls
+
+    def extent(self, which: Filter) -> Extent:
+        """Count the events that a filter lets through, and tell from when to when they are."""
+        where, values = conditions(which, self.sql.query)
+        return Extent(*self.sql.rows("extent", {**values, "space": self.id}, where)[0])
+
+    def counted(self, which: Filter, *, begin: int, width: int, parts: int) -> list[int]:
+        """Count the events of each part of time: the first begins at `begin`, each is `width` µs long."""
+        where, values = conditions(which, self.sql.query)
+        given = {**values, "space": self.id, "begin": begin, "width": width, "parts": parts}
+        return [int(row[0]) for row in self.sql.rows("counted", given, where)]
+
+    def speakers(self, *, wing: str | None = None, limit: int) -> list[str]:
+        """List who spoke, sorted."""
+        return self._names("speakers", limit) if wing is None else self._column("speakers_of_wing", wing, limit)
+
+    def meta_values(self, name: str, *, wing: str | None = None) -> list[str]:
+        """List the values that a member of meta has in events, as JSON and sorted as such."""
+        query = "meta_values" if wing is None else "meta_values_of_wing"
+        values = {"space": self.id, "name": meta_name(name), **({} if wing is None else {"wing": wing})}
+        return [row[0] for row in self.sql.rows(query, values)]
+
+    def wings(self, *, limit: int) -> list[str]:
+        """List the wings, sorted."""
+        return self._names("wings", limit)
+
+    def newest_events(self, wing: str | None, *, as_of: datetime | None = None, limit: int) -> list[int]:
+        """List the events that happened last, the newest first; as_of: of those that were known then."""
+        then = _NOW if as_of is None else to_micros(as_of)[0]
+        values = {"space": self.id, "wing": wing, "as_of": then, "limit": limit}
+        return [row[0] for row in self.sql.rows("events_newest", values)]
+
+    def wing_counts(self, *, as_of: datetime | None = None) -> dict[str | None, int]:
+        """Count the events of each wing; None: those of no wing. as_of: of those that were known then."""
+        if as_of is not None:
+            return self._pairs("wing_counts_then", to_micros(as_of)[0])
+        counts: dict[str | None, int] = self._pairs("wing_counts")
+        rest = (self.row.events if self.row else 0) - sum(counts.values())
+        return {**counts, None: rest} if rest else counts
+
+    def accesses(self, seqs: Sequence[int]) -> dict[int, Access]:
+        """Tell how often some events were recalled; those that never were are left out."""
+        rows = self._rows("accesses_of", array(seqs)) if len(seqs) else []
+        return {seq: Access(times, last_at) for seq, times, last_at in rows}
+
+    def most_recalled(self, *, limit: int) -> list[int]:
+        """List the events that were recalled most often."""
+        return self._column("most_recalled", limit)
+
+    def _names(self, query: str, limit: int) -> list[str]:
+        rows = self.sql.rows(query, {"space": self.id, "limit": limit})
+        return [row[0] for row in rows if row[0] is not None]
+
+    # Import positions and tags of forgotten events
+
+    def files_read(self, paths: Sequence[str]) -> dict[str, FileRead]:
+        """Look up how far some files were read, by path."""
+        salt = self._salt()
+        if salt is None or not paths:
+            return {}
+        by_hash = {hashed_path(salt, self.space, path): path for path in paths}
+        return {
+            by_hash[row[0]]: FileRead(
+                path=by_hash[row[0]],
+                reading=row[1],
+                bytes=row[2],
+                modified=row[3],
+                hash=row[4],
+                position=json.loads(row[5]),
+                events=row[6],
+                whole=bool(row[7]),
+            )
+            for row in self.sql.rows("files_read", (self.id, words(list(by_hash))))
+        }
+
+    def forgotten(self, identities: Collection[Identity]) -> set[Identity]:
+        """Tell which of these were forgotten; of others at the same place, one in 64 is taken for forgotten too."""
+        salt = self._salt()
+        if salt is None or not identities:
+            return set()
+        tags = {identity: tag_of(salt, self.space, identity) for identity in identities}
+        there = set(self._column("forgotten_tags", array(sorted(set(tags.values())))))
+        return {identity for identity, tag in tags.items() if tag in there}
+
+    def _salt(self) -> bytes | None:
+        kept = self.sql.one("get_fact", (SALT,))
+        return None if kept is None else bytes.fromhex(kept)
 
     # The indexes
 
@@ -408,12 +359,14 @@ class Reader(ActivityRows, StatementRows, GraphRows, FoldingRows, ImportRows, Wr
             by_seq[seq_of(unit)].append(PassageRow(seq_of(unit), Span(start, stop), tokens))
         return [passage for seq in seqs for passage in by_seq.get(int(seq), ())]
 
-    def without_vectors(self, model: Model, *, after: int, limit: int) -> list[tuple[int, Event]]:
+    def without_vectors(self, model: Model, *, after: int, limit: int) -> list[Known]:
         """List events that a model has not seen, from behind a seq."""
-        rows = self.sql.rows("events_without_vectors", (self.id, after, unit_of(model.id, 0, 0), limit))
-        return [(row[1], event_of(self.space, row)) for row in rows]
+        return list(map(self._known, self._rows("events_without_vectors", after, unit_of(model.id, 0, 0), limit)))
 
     # Inside
+
+    def _known(self, row: Row) -> Known:
+        return Known(row[1], event_of(self.space, row))
 
     def _read_once(
         self, known: dict[int, T | None], seqs: Sequence[int], read: Callable[[Sequence[int]], dict[int, T]]
@@ -437,7 +390,7 @@ class Reader(ActivityRows, StatementRows, GraphRows, FoldingRows, ImportRows, Wr
 
     def receipts_after(self, number: int, *, limit: int) -> list[tuple[int, Receipt]]:
         """Read what was forgotten, from behind a number."""
-        rows = self.sql.rows("receipts_after", (self.id, number, limit))
+        rows = self._rows("receipts_after", number, limit)
         scrubbed = not self._file.scrub_owed()
         return [(row[0], receipt_from_json(row[1], scrubbed=scrubbed)) for row in rows]
 
@@ -447,35 +400,92 @@ class Reader(ActivityRows, StatementRows, GraphRows, FoldingRows, ImportRows, Wr
 
     def jobs_of(self, *, after: int = 0, limit: int) -> list[JobRow]:
         """List the work of a space that waits, oldest first, from behind a number."""
-        return [JobRow(*row) for row in self.sql.rows("jobs_of_space", (self.id, after, limit))]
+        return [JobRow(*row) for row in self._rows("jobs_of_space", after, limit)]
 
     def job_counts(self) -> dict[str, tuple[int, int]]:
         """Count by kind what waits, and what of it failed before."""
-        rows = self.sql.rows("jobs_by_kind", (self.id,))
-        return {kind: (waiting, failed) for kind, waiting, failed in rows}
+        return {kind: (waiting, failed) for kind, waiting, failed in self._rows("jobs_by_kind")}
 
     def tally(self) -> Tally:
         """Count what a space holds."""
         row = self.row
         if row is None:
             return Tally()
-        sessions, speakers, wings, first, last = self.sql.rows("tally_events", (self.id,))[0]
+        sessions, speakers, wings, first, last = self._rows("tally_events")[0]
         active = next((model for model in self._file.models() if model.state == "active"), None)
         return Tally(
             events=row.events,
-            records=self.sql.one("count_records", (self.id,)),
+            records=self._one("count_records"),
             sessions=sessions,
             speakers=speakers,
             wings=wings,
             first_at=first,
             last_at=last,
-            pending=self.sql.one("count_jobs", (self.id,)),
+            pending=self._one("count_jobs"),
             vectors=self.sql.one("count_vectors", (*unit_bounds(active.id), self.id)) if active else 0,
         )
 
 
-class FileReader(FileRows):
+class FileReader:
     """Reads what belongs to no space, and gives readers of spaces in the same transaction."""
+
+    def __init__(self, sql: Snapshot) -> None:
+        self.sql = sql
+
+    def spaces(self) -> list[str]:
+        """List the spaces that hold or held events."""
+        return [str(row[0]) for row in self.sql.rows("space_names")]
+
+    def models(self) -> list[Model]:
+        """List the models whose vectors are here."""
+        rows = self.sql.rows("models") if self.sql.models is None else self.sql.models
+        return [Model(*row) for row in rows]
+
+    def total_events(self) -> int:
+        """Count the events of all spaces."""
+        return self.sql.one("total_events")
+
+    def fact(self, name: str) -> str | None:
+        """Read a fact about the file itself."""
+        return self.sql.one("get_fact", (name,)) if self.sql.facts is None else self.sql.facts.get(name)
+
+    def scrub_owed(self) -> str | None:
+        """Return a value that changes with each removal while removed words may still be on disk; else None."""
+        kept = self.fact(SCRUB_OWED)
+        return None if kept == NOT_OWED else kept
+
+    def analysis_version(self) -> int:
+        """Return the version of the term analysis that made the postings; the current one where there are none."""
+        kept = self.fact(ANALYSIS)
+        return ANALYSIS_VERSION if kept is None else int(kept)
+
+    def api_keys(self) -> list[StoredKey]:
+        """List keys, the oldest first."""
+        return list(map(_key, self.sql.rows("keys")))
+
+    def key(self, id: str) -> StoredKey | None:
+        """Look a key up."""
+        return next(map(_key, self.sql.rows("key_by_id", (id,))), None)
+
+    def any_key(self) -> bool:
+        """Tell whether there is a key, or ever was."""
+        return bool(self.sql.one("any_key"))
+
+    def webhooks(self) -> list[StoredWebhook]:
+        """List webhooks, the oldest first."""
+        return list(map(_webhook, self.sql.rows("webhooks")))
+
+    def pulse(self) -> str:
+        """Give a word that changes whenever anything is added, and when the oldest job is done. Reads no table."""
+        return self.sql.one("pulse")
+
+    def jobs(self, *, kind: str | None = None, due_before: int | None = None, limit: int) -> list[Job]:
+        """List work that waits, oldest first."""
+        return [Job(*row) for row in self.sql.rows("jobs", (kind, due_before, limit))]
+
+    def next_job_due(self) -> int | None:
+        """Tell when the first job is due, in microseconds; None where none waits."""
+        return self.sql.one("next_job_due")
 
     def reader(self, space: str) -> Reader:
         """Read a space in this transaction."""
@@ -483,3 +493,34 @@ class FileReader(FileRows):
 
 
 _NOTHING = Ranking(np.empty(0, np.int64), np.empty(0, np.float32))
+
+
+def _key(row: Row) -> StoredKey:
+    id, hash, name, permission, spaces, created_at, expires_at, revoked_at = row
+    key = ApiKey(
+        id=id,
+        name=name,
+        permission=Permission(permission),
+        spaces=tuple(json.loads(spaces)),
+        created_at=from_micros(created_at),
+        expires_at=optional_moment(expires_at),
+        revoked_at=optional_moment(revoked_at),
+    )
+    return StoredKey(key, bytes(hash))
+
+
+def _webhook(row: Row) -> StoredWebhook:
+    id, space, url, secret, kinds, created_at, position, delivered, attempts, due_at, error = row
+    webhook = Webhook(
+        id=id,
+        space=space,
+        url=url,
+        kinds=tuple(json.loads(kinds)),
+        created_at=from_micros(created_at),
+        position=position,
+        delivered=delivered,
+        attempts=attempts,
+        due_at=optional_moment(due_at or None),
+        error=error,
+    )
+    return StoredWebhook(webhook, secret)

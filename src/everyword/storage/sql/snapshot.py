@@ -179,6 +179,31 @@ class SpaceRows:
         """Return the space's number to write with; add the space where it is missing."""
         return self.sql.space_to_write(self.space).id
 
+    def _rows(self, query: str, *values: Any) -> list[Row]:
+        """Run a query about the space, whose number is its first value."""
+        return self.sql.rows(query, (self.id, *values))
+
+    def _column(self, query: str, *values: Any) -> list[Any]:
+        """Run such a query for one value of each row."""
+        return [row[0] for row in self._rows(query, *values)]
+
+    def _pairs(self, query: str, *values: Any) -> dict[Any, Any]:
+        """Run such a query for two values of each row, by the first of them."""
+        return {row[0]: row[1] for row in self._rows(query, *values)}
+
+    def _one(self, query: str, *values: Any) -> Any:
+        """Run such a query for one value; None where there is no row."""
+        return self.sql.one(query, (self.id, *values))
+
+    def _change(self, query: str, *values: Any) -> int:
+        """Run a query that changes rows of the space; count them."""
+        return self.sql.run(query, (self.into, *values))
+
+    def _change_each(self, query: str, several: Iterable[Sequence[Any]]) -> None:
+        """Run a query that changes the space for each row of values."""
+        into = self.into
+        self.sql.run_many(query, ((into, *values) for values in several))
+
     def cursors(self) -> dict[str, int]:
         """Tell the last event that each view has applied; 0 where it must begin again."""
         found = {(name, version): upto for name, upto, version in self.sql.cursors(self.space)}
@@ -190,7 +215,7 @@ class SpaceRows:
 
     def count_behind(self, upto: int, *, most: int = 1 << 62) -> int:
         """Count the events after one, up to a number of them."""
-        return self.sql.one("events_behind", (self.id, upto, most)) if upto < self.last_seq else 0
+        return self._one("events_behind", upto, most) if upto < self.last_seq else 0
 
     def count_pending_vectors(self) -> int:
         """Count the events whose vectors are still to be made."""
@@ -198,7 +223,7 @@ class SpaceRows:
 
     def set_cursor(self, view: str, upto: int) -> None:
         """Note the last event that a view has applied."""
-        self.sql.run("set_cursor", (self.into, view, VIEWS[view], upto))
+        self._change("set_cursor", view, VIEWS[view], upto)
 
     def note_last_seq(self, seq: int) -> None:
         """Note that events up to one were copied into the log."""

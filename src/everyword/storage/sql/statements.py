@@ -32,8 +32,7 @@ class StatementRows(SpaceRows):
 
     def statement(self, id: str) -> Statement | None:
         """Look one up."""
-        rows = self.sql.rows("statement_by_id", (self.id, id))
-        return statement_of(rows[0]) if rows else None
+        return next(map(statement_of, self._rows("statement_by_id", id)), None)
 
     def statements(
         self, which: StatementFilter, *, after: int = 0, newest_first: bool = False, limit: int
@@ -71,14 +70,11 @@ class StatementRows(SpaceRows):
 
     def standing(self, about: str, *, limit: int) -> list[Statement]:
         """Read what is current about somebody, the newest first."""
-        values = (self.id, about.casefold(), Status.CURRENT, limit)
-        return [statement_of(row) for row in self.sql.rows("statements_standing", values)]
+        return list(map(statement_of, self._rows("statements_standing", about.casefold(), Status.CURRENT, limit)))
 
     def standing_by(self, keys: Sequence[int], *, limit: int) -> list[Statement]:
         """Read what is current and was put with one of these keys, the newest first."""
-        if not len(keys):
-            return []
-        return [statement_of(row) for row in self.sql.rows("statements_standing_by", (self.id, array(keys), limit))]
+        return list(map(statement_of, self._rows("statements_standing_by", array(keys), limit))) if len(keys) else []
 
     def latest_statements(self, kind: StatementKind, *, wing: str | None, limit: int) -> list[Statement]:
         """Read what is current of a kind, the last derived first."""
@@ -87,16 +83,16 @@ class StatementRows(SpaceRows):
 
     def newest_statements(self, kinds: Sequence[StatementKind], *, limit: int) -> list[tuple[int, Statement]]:
         """Read statements of some kinds, whether they still count or not, the newest first, each with its event."""
-        rows = [row for kind in kinds for row in self.sql.rows("statements_newest", (self.id, kind, limit))]
+        rows = [row for kind in kinds for row in self._rows("statements_newest", kind, limit)]
         return [(row[2], statement_of(row)) for row in sorted(rows, key=lambda row: -row[0])[:limit]]
 
     def confirmations(self, *, limit: int) -> dict[str, int]:
         """Count how often what is known was said again, for the most frequent, by statement."""
-        return {row[0]: row[1] for row in self.sql.rows("confirmations", (self.id, limit))}
+        return self._pairs("confirmations", limit)
 
     def versions(self, id: str) -> list[Statement]:
         """Read the whole chain that a statement belongs to, the oldest first."""
-        return [statement_of(row) for row in self.sql.rows("statement_versions", (self.id, id))]
+        return list(map(statement_of, self._rows("statement_versions", id)))
 
     def changes(self, ids: Sequence[str]) -> list[Change]:
         """Read the journal of some statements, the oldest first."""
@@ -111,32 +107,32 @@ class StatementRows(SpaceRows):
                 target_id=target,
                 event_id=event_id(raw_id),
             )
-            for at, action, reason, statement, target, raw_id in self.sql.rows("changes_of", (self.id, words(ids)))
+            for at, action, reason, statement, target, raw_id in self._rows("changes_of", words(ids))
         ]
 
     def change_counts(self) -> dict[str, int]:
         """Count the journal's entries by action."""
-        return {row[0]: row[1] for row in self.sql.rows("change_counts", (self.id,))}
+        return self._pairs("change_counts")
 
     def statement_counts(self) -> dict[str, int]:
         """Count what is current, by kind."""
-        return {row[0]: row[1] for row in self.sql.rows("statement_counts", (self.id,))}
+        return self._pairs("statement_counts")
 
     def tag_counts(self) -> dict[str, int]:
         """Count events by tag."""
-        return {row[0]: row[1] for row in self.sql.rows("tag_counts", (self.id,))}
+        return self._pairs("tag_counts")
 
     def stating(self, abouts: Sequence[str]) -> list[int]:
         """List the events that state something about some, or changed what is stated."""
-        return [row[0] for row in self.sql.rows("seqs_stating", (self.id, words(abouts)))] if abouts else []
+        return self._column("seqs_stating", words(abouts)) if abouts else []
 
     def abouts_of(self, seqs: Sequence[int]) -> set[str]:
         """Tell whom or what some events speak about, case-folded."""
-        return {row[0] for row in self.sql.rows("abouts_touched", (self.id, array(seqs)))}
+        return set(self._column("abouts_touched", array(seqs)))
 
     def said_earlier(self, seq: int, *, limit: int) -> list[int]:
         """List the turns before one in its session that had arrived before it, the nearest first."""
-        return [row[0] for row in self.sql.rows("said_earlier", (self.id, seq, limit))]
+        return self._column("said_earlier", seq, limit)
 
     def said_after(self, seqs: Sequence[int]) -> list[int]:
         """List the events whose nearest turn in said_earlier() is one of these."""
@@ -146,7 +142,7 @@ class StatementRows(SpaceRows):
                 firsts[session] = min(firsts.get(session, (at, seq)), (at, seq))
         after: list[int] = []
         for session, first in firsts.items():
-            said = [row[0] for row in self.sql.rows("said_from", (self.id, session, *first))]
+            said = self._column("said_from", session, *first)
             for place, seq in enumerate(said):
                 before = (said[earlier] for earlier in range(place - 1, -1, -1) if said[earlier] < seq)
                 if next(before, None) in these:
@@ -155,25 +151,23 @@ class StatementRows(SpaceRows):
 
     def readings(self, seqs: Sequence[int]) -> dict[int, str]:
         """Read what an LLM found in events, as it was put."""
-        return {row[0]: row[1] for row in self.sql.rows("readings_of_events", (self.id, array(seqs)))}
+        return self._pairs("readings_of_events", array(seqs))
 
     def model_readings(self, seqs: Sequence[int]) -> dict[int, tuple[str, str]]:
         """Read what the reader found in events: the model's name and what was put."""
-        return {row[0]: (row[1], row[2]) for row in self.sql.rows("model_readings_of_events", (self.id, array(seqs)))}
+        return {seq: (model, body) for seq, model, body in self._rows("model_readings_of_events", array(seqs))}
 
     def unread(self, *, but_roles: Sequence[str], but_sources: Sequence[str] = (), limit: int) -> list[int]:
         """List events that an LLM has neither read nor is to read, the newest first; without some roles, lower-case."""
-        values = (self.id, words(but_roles), READ, limit, words(but_sources))
-        return [row[0] for row in self.sql.rows("unread", values)]
+        return self._column("unread", words(but_roles), READ, limit, words(but_sources))
 
     def resting_on(self, seqs: Sequence[int]) -> list[int]:
         """List the events whose readings use words of some others."""
-        return [row[0] for row in self.sql.rows("seqs_resting_on", (self.id, array(seqs)))]
+        return self._column("seqs_resting_on", array(seqs))
 
     def names_known(self, *, limit: int) -> list[tuple[str, int]]:
         """List whom and what statements are about, the most frequent first, each with an event that speaks of it."""
-        rows = self.sql.rows("names_known", (self.id, limit))
-        return [(self.sql.read_json(about), seq) for about, seq in rows]
+        return [(self.sql.read_json(about), seq) for about, seq in self._rows("names_known", limit)]
 
 
 class StatementChanges(StatementRows):
@@ -181,87 +175,75 @@ class StatementChanges(StatementRows):
 
     def put_statement(self, seq: int, statement: Statement, keys: Sequence[int] = ()) -> None:
         """Add a statement of an event; while it is current, standing_by() finds it by its keys."""
-        into = self.into
-        number = self.sql.rows("insert_statement", _values(into, seq, statement))[0][0]
+        number = self.sql.rows("insert_statement", _values(self.into, seq, statement))[0][0]
         if statement.status is Status.CURRENT:
-            self.sql.run_many("insert_statement_key", ((into, key, number) for key in keys))
+            self._change_each("insert_statement_key", ((key, number) for key in keys))
 
     def close_statement(self, id: str, *, status: Status, valid_to: datetime | None, at: int) -> None:
         """End a statement; `at` is when the memory learned it."""
-        into = self.into
-        self.sql.run("close_statement", (status, optional_micros(valid_to), at, into, id))
-        self.sql.run("delete_statement_keys", (into, id))
+        self.sql.run("close_statement", (status, optional_micros(valid_to), at, self.into, id))
+        self._change("delete_statement_keys", id)
 
     def reopen_statement(self, id: str, keys: Sequence[int]) -> None:
         """Reopen a statement that was closed by one that was never true; standing_by() finds it by its keys."""
-        into = self.into
-        number = self.sql.rows("reopen_statement", (into, id))[0][0]
-        self.sql.run_many("insert_statement_key", ((into, key, number) for key in keys))
+        number = self.sql.rows("reopen_statement", (self.into, id))[0][0]
+        self._change_each("insert_statement_key", ((key, number) for key in keys))
 
     def put_changes(self, changes: Iterable[tuple[int, Change]]) -> None:
         """Write entries of the journal, each with the event that caused it."""
-        into = self.into
-        self.sql.run_many(
+        self._change_each(
             "insert_change",
             (
-                (into, seq, optional_micros(one.at), one.action, one.statement_id, one.target_id, one.reason)
+                (seq, optional_micros(one.at), one.action, one.statement_id, one.target_id, one.reason)
                 for seq, one in changes
             ),
         )
 
     def put_tags(self, tags: Mapping[int, Sequence[str]]) -> None:
         """Tag events."""
-        into = self.into
-        self.sql.run_many("insert_tag", ((into, tag, seq) for seq, all_of_it in tags.items() for tag in all_of_it))
+        self._change_each("insert_tag", ((tag, seq) for seq, all_of_it in tags.items() for tag in all_of_it))
 
     def drop_tags(self, seqs: Sequence[int]) -> None:
         """Remove the tags of events."""
-        self.sql.run("delete_tags_of", (self.into, array(seqs)))
+        self._change("delete_tags_of", array(seqs))
 
     def drop_statements(self, abouts: Sequence[str] | None) -> None:
         """Remove statements about some subjects and their journal, to derive them again; None: all, and loose rows."""
-        into = self.into
         if abouts is None:
             for name in _DERIVED:
-                self.sql.run(name, (into,))
+                self._change(name)
             return
         for name in ("drop_changes_about", "drop_statements_about"):
-            self.sql.run(name, (into, words(abouts)))
+            self._change(name, words(abouts))
 
     def put_reading(self, seq: int, *, extractor: str, body: str, sources: Sequence[int]) -> None:
         """Keep what an LLM found in an event; `sources` are other events whose words it uses."""
-        into = self.into
-        self.sql.run("put_reading", (into, seq, extractor, body))
-        self.sql.run("delete_sources_of", (into, array([seq])))
-        self.sql.run_many("insert_reading_source", ((into, source, seq) for source in sources))
+        self._change("put_reading", seq, extractor, body)
+        self._change("delete_sources_of", array([seq]))
+        self._change_each("insert_reading_source", ((source, seq) for source in sources))
 
     def drop_readings(self, seqs: Sequence[int]) -> None:
         """Remove what an LLM found in events, and what servers said of why others wait: it may repeat their words."""
-        into = self.into
         for name in ("delete_readings_of", "delete_sources_of"):
-            self.sql.run(name, (into, array(seqs)))
+            self._change(name, array(seqs))
         for kind in (READ, SUMMARISE, PLAN):
-            self.sql.run("clear_errors_of", (into, kind))
+            self._change("clear_errors_of", kind)
 
     def put_model_readings(self, readings: Mapping[int, str], *, model: str) -> None:
         """Keep what the reader found in events."""
-        self.sql.run_many("put_model_reading", ((self.into, seq, model, body) for seq, body in readings.items()))
+        self._change_each("put_model_reading", ((seq, model, body) for seq, body in readings.items()))
 
-    def drop_model_readings(self, seqs: Sequence[int] | None) -> None:
-        """Remove what the reader found in events; None: in all."""
-        if seqs is None:
-            self.sql.run("drop_model_readings", (self.into,))
-        else:
-            self.sql.run("delete_model_readings_of", (self.into, array(seqs)))
+    def drop_model_readings(self) -> None:
+        """Remove what the reader found in events."""
+        self._change("drop_model_readings")
 
     def drop_refusals(self, seqs: Sequence[int]) -> None:
         """Remove from the journal what was refused of events."""
-        self.sql.run("delete_refusals_of", (self.into, array(seqs)))
+        self._change("delete_refusals_of", array(seqs))
 
     def owe_readings(self, seqs: Sequence[int]) -> None:
         """Leave a job for each event that an LLM is to read; one that is there already stays."""
-        into = self.into
-        self.sql.run_many("insert_job", ((into, READ, seq) for seq in seqs))
+        self._change_each("insert_job", ((READ, seq) for seq in seqs))
 
 
 def _values(space: int, seq: int, statement: Statement) -> tuple[Any, ...]:

@@ -70,10 +70,6 @@ class Tables(ABC):
         """Write so many places for values."""
 
     @abstractmethod
-    def last_number(self) -> int:
-        """Tell the highest number that a row was given when it was added."""
-
-    @abstractmethod
     def reserve(self, count: int) -> int:
         """Give a number behind which so many are free for rows that are numbered."""
 
@@ -84,14 +80,6 @@ class Tables(ABC):
     @abstractmethod
     def finish(self) -> None:
         """Finish a copied store: let its sequences go on behind the highest numbers."""
-
-    @abstractmethod
-    def fact(self, name: str) -> str | None:
-        """Read a fact about the store."""
-
-    @abstractmethod
-    def set_fact(self, name: str, value: str) -> None:
-        """Keep a fact about the store."""
 
     def selected(self, table: str, column: str) -> str:
         """Write how a column is read."""
@@ -114,6 +102,10 @@ class Tables(ABC):
         if self._tables is None:  # nobody changes a schema while its rows are copied
             self._tables = self._described()
         return self._tables
+
+    def last_number(self) -> int:
+        """Tell the highest number that a row was given when it was added."""
+        return next(int(row[0]) for row in self.read("last_number", ()))
 
     def _described(self) -> list[Table]:
         by_name: dict[str, list[Column]] = {}

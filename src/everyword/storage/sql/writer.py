@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from everyword.storage.nearest import seqs_of, unit_of
+from everyword.storage.forgotten import SALT, hashed_path, tags_of
+from everyword.storage.nearest import seqs_of, unit_bounds, unit_of
 from everyword.storage.postings import SEAL_AT, Seqs, Tail, Terms, chunks_of, flatten, without
-from everyword.storage.rows import EMBED, Access, Draft, Known, Model, Rebuild, UnitVector
-from everyword.storage.sql.concepts import FoldingChanges, WrittenChanges
+from everyword.storage.rows import (
+    EMBED,
+    Access,
+    Draft,
+    FileRead,
+    Job,
+    Known,
+    Model,
+    Rebuild,
+    UnitVector,
+)
+from everyword.storage.sql.concepts import ConceptChanges
 from everyword.storage.sql.graph import GraphChanges
-from everyword.storage.sql.reader import FileReader, ImportChanges, Reader
+from everyword.storage.sql.reader import FileReader, Reader
 from everyword.storage.sql.row_mapping import event_values, indexed_meta, receipt_to_json
-from everyword.storage.sql.service import FileChanges, storable_error
 from everyword.storage.sql.snapshot import Space, array
 from everyword.storage.sql.statements import StatementChanges
 from everyword.text.terms import searchable_terms
 from everyword.types.events import Event, Receipt
-from everyword.types.times import from_micros, to_micros
+from everyword.types.service import ApiKey, Webhook
+from everyword.types.times import from_micros, optional_micros, to_micros
 from everyword.types.trust import source_of
 
 _TERMS_AT_ONCE = 500  # whose chunks are read together when events are taken out of them
@@ -42,7 +55,7 @@ _DERIVED_OF = (
 )
 
 
-class Writer(Reader, StatementChanges, GraphChanges, FoldingChanges, ImportChanges, WrittenChanges):
+class Writer(Reader, StatementChanges, GraphChanges, ConceptChanges):
     """Writes to one space within one transaction."""
 
     def __init__(self, file: FileWriter, space: str) -> None:
@@ -59,7 +72,7 @@ class Writer(Reader, StatementChanges, GraphChanges, FoldingChanges, ImportChang
         """Add to the counts of events that are still there."""
         if found:
             several = json.dumps([(seq, one.times, one.last_at) for seq, one in found.items()])
-            self.sql.run("count_access", (self.into, several))
+            self._change("count_access", several)
 
     def append(self, drafts: Sequence[Draft], model: Model | None, *, now: int, queue: bool) -> list[Event]:
         """Add events with their index entries; `queue` leaves a job for each that has no vectors of `model` yet."""
@@ -118,7 +131,7 @@ class Writer(Reader, StatementChanges, GraphChanges, FoldingChanges, ImportChang
     def put_receipt(self, receipt: Receipt, seqs: Collection[int]) -> None:
         """Keep a receipt: its counts and the numbers of the events that went, not their ids."""
         upto = self.sql.one("last_seq") or 0
-        self.sql.run("insert_receipt", (self.into, to_micros(receipt.at)[0], upto, receipt_to_json(receipt, seqs)))
+        self._change("insert_receipt", to_micros(receipt.at)[0], upto, receipt_to_json(receipt, seqs))
 
     # Rebuilding the words beside those in use
 
@@ -152,18 +165,46 @@ class Writer(Reader, StatementChanges, GraphChanges, FoldingChanges, ImportChang
     def renew_meta(self) -> None:
         """Index the meta of all events again."""
         members = list(self.meta_of_log())
-        self.sql.run("clear_meta", (self.into,))
-        self.sql.run_many("insert_meta", ((self.into, *one) for one in members))
+        self._change("clear_meta")
+        self._change_each("insert_meta", members)
 
     def drop_postings(self, *, limit: int) -> int:
         """Remove some chunks of generations that are out of use; 0 when none is left."""
-        return self.sql.run("drop_older_generations", (self.into, limit))
+        return self._change("drop_older_generations", limit)
 
     # Jobs and facts of the file
 
     def note_failure(self, kind: str, seqs: Sequence[int], *, error: str) -> None:
         """Keep why what these events owe could not be done at once; it is due as before."""
         self.sql.run("note_failure", (storable_error(error), kind, array(seqs), self.into))
+
+    # Import positions and tags of forgotten events
+
+    def put_files_read(self, files: Sequence[FileRead]) -> None:
+        """Note how far files were read; what was noted of them before is replaced."""
+        if not files:
+            return
+        salt = self._salt_to_write()
+        for one in files:
+            position, state = json.dumps(dict(one.position)), (one.bytes, one.modified, one.hash)
+            path = hashed_path(salt, self.space, one.path)
+            self._change("put_file_read", path, one.reading, *state, position, one.events, one.whole)
+
+    def put_forgotten(self, events: Collection[Event]) -> None:
+        """Keep what is needed to recognise forgotten events, and drop the hashes of files that may have held them."""
+        tags = sorted(tags_of(self._salt_to_write(), self.space, events))
+        self._change_each("insert_forgotten_tag", ((tag,) for tag in tags))
+        # The hash of a whole file is a hash of each of its lines to whoever knows the others.
+        self._change("clear_file_hashes")
+
+    def _salt_to_write(self) -> bytes:
+        # Another space's writer may be making it at the same moment: the first one stands.
+        kept = self._salt()
+        if kept is None:
+            self.sql.run("add_fact", (SALT, secrets.token_hex(16)))
+            kept = self._salt()
+        assert kept is not None
+        return kept
 
     # Inside
 
@@ -319,8 +360,80 @@ class Writer(Reader, StatementChanges, GraphChanges, FoldingChanges, ImportChang
         return windows
 
 
-class FileWriter(FileReader, FileChanges):
+class FileWriter(FileReader):
     """Writes what belongs to no space, and gives writers of spaces in the same transaction."""
+
+    def put_key(self, key: ApiKey, hash: bytes) -> None:
+        """Add a key."""
+        spaces = json.dumps(key.spaces, ensure_ascii=False)
+        times = (optional_micros(key.created_at), optional_micros(key.expires_at))
+        self.sql.run("insert_key", (key.id, hash, key.name, key.permission.value, spaces, *times))
+
+    def revoke_key(self, id: str, *, at: int) -> bool:
+        """End a key; False where there is none, or it has ended."""
+        return self.sql.run("revoke_key", (at, id)) > 0
+
+    def put_webhook(self, webhook: Webhook, secret: str) -> None:
+        """Add a webhook."""
+        kinds, created = json.dumps(webhook.kinds), optional_micros(webhook.created_at)
+        values = (webhook.id, webhook.space, webhook.url, secret, kinds, created, webhook.position)
+        self.sql.run("insert_webhook", values)
+
+    def move_webhook(self, webhook: Webhook, position: str, *, delivered: int) -> bool:
+        """Note that everything up to a position was delivered; False where another process did."""
+        return self.sql.run("move_webhook", (position, delivered, webhook.id, webhook.position)) > 0
+
+    def fail_webhook(self, webhook: Webhook, *, error: str, due_at: int) -> None:
+        """Note that a delivery failed, and when to try again."""
+        self.sql.run("fail_webhook", (due_at, error, webhook.id, webhook.position))
+
+    def delete_webhook(self, id: str) -> bool:
+        """Remove a webhook; False where there is none."""
+        return self.sql.run("delete_webhook", (id,)) > 0
+
+    def add_model(
+        self, *, name: str, version: str, dims: int, token_dims: int, state: Literal["active", "building"]
+    ) -> Model:
+        """Register a model."""
+        if state == "building":  # one at a time: what an interrupted rebuild had begun is dropped
+            self.sql.run("retire_building", ())
+        return Model(*self.sql.rows("add_model", (name, version, dims, token_dims, state))[0])
+
+    def activate(self, model: Model) -> None:
+        """Search with this model from now on; the one before it is retired, its missing events become jobs."""
+        self.sql.run("retire_active", (model.id,))
+        self.sql.run("activate_model", (model.id,))
+        self.sql.run("queue_events_without_vectors", (EMBED, unit_of(model.id, 0, 0)))
+
+    def drop_vectors(self, model: Model, *, limit: int) -> int:
+        """Remove some vectors of a retired model; 0 when none is left and the model is gone."""
+        self.sql.run("delete_model_tail", (model.id,))
+        self.sql.run("delete_model_blocks", (model.id,))
+        dropped = self.sql.run("delete_some_vectors", (*unit_bounds(model.id), limit))
+        if dropped == 0:
+            self.sql.run("delete_model", (model.id,))
+        return dropped
+
+    def fail_job(self, job: Job, *, error: str, due_at: int) -> None:
+        """Put a job back for later, with the reason."""
+        self.sql.run("fail_job", (storable_error(error), due_at, job.id, self.sql.space_to_write(job.space).id))
+
+    def drop_job(self, job: Job) -> None:
+        """Remove a job that has nothing to do any more."""
+        self.sql.run("delete_job", (job.id, self.sql.space_to_write(job.space).id))
+
+    def set_fact(self, name: str, value: str) -> None:
+        """Keep a fact about the file itself."""
+        self.sql.run("set_fact", (name, value))
+
+    def take_jobs(self, kind: str, *, now: int, until: int, limit: int) -> list[Job]:
+        """Take work that is due, so that nobody else does before `until`."""
+        return [Job(*row) for row in self.sql.rows("take_jobs", (until, kind, now, limit))]
+
+    def finish_jobs(self, jobs: Sequence[Job]) -> list[Job]:
+        """Remove jobs that are done; give those that were still there."""
+        gone = {row[0] for row in self.sql.rows("finish_jobs", (array([job.id for job in jobs]),))}
+        return [job for job in jobs if job.id in gone]
 
     def writer(self, space: str) -> Writer:
         """Write to a space in this transaction."""
@@ -333,3 +446,8 @@ class FileWriter(FileReader, FileChanges):
 
 def _stored(draft: Draft, space: str, recorded_at: int) -> Event:
     return replace(draft.event, space=space, recorded_at=from_micros(recorded_at), source=source_of(draft.event))
+
+
+def storable_error(error: str) -> str:
+    """Replace what can't be encoded, so that the text of an error can be stored."""
+    return error.encode("utf-8", "replace").decode()

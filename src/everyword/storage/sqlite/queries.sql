@@ -304,7 +304,6 @@ WHERE claims.number IN (
     AND subject IN (SELECT id FROM names WHERE space = ?1 AND home IN carray(?2))
   UNION SELECT number FROM claims WHERE space = ?1
     AND object IN (SELECT id FROM names WHERE space = ?1 AND home IN carray(?2))
-  ORDER BY number DESC LIMIT ?3
 ) ORDER BY claims.number;
 
 -- name: fact_keys

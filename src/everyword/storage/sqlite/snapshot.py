@@ -180,9 +180,6 @@ class SqliteTables(Tables):
     def marks(self, count: int) -> str:
         return ", ".join("?" * count)
 
-    def last_number(self) -> int:
-        return next(int(row[0]) for row in self.read("last_number", ()))
-
     def reserve(self, count: int) -> int:
         return self.last_number()  # what counts goes on behind what is put in
 
@@ -195,12 +192,6 @@ class SqliteTables(Tables):
 
     def finish(self) -> None:
         """Do nothing: a file counts on behind its highest numbers by itself."""
-
-    def fact(self, name: str) -> str | None:
-        return self._within.one("get_fact", (name,))
-
-    def set_fact(self, name: str, value: str) -> None:
-        self._within.run("set_fact", (name, value))
 
 
 def _filled(template: str, parts: dict[str, str]) -> str:

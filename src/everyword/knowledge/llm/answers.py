@@ -1,0 +1,394 @@
+"""Read what an LLM answered about an event: statements and facts, every quote, name, word and time checked.
+
+Nothing that the LLM wrote is believed for being written. Its quote must stand in the event, its content must be made of
+words that were said, its dates are resolved from the words that it points at, and names are put as the memory has them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from everyword.knowledge.claims import Course, ToldFact, When
+from everyword.knowledge.drafts import STATES, Rejected, check, tags_of
+from everyword.knowledge.llm.grounding import Refused, mostly_said
+from everyword.knowledge.llm.scene import LONGEST_BEFORE, Named, Scene
+from everyword.models.llm.json_schema import list_schema, object_schema
+from everyword.models.protocol import Schema
+from everyword.text.dates import Bound, DateMention, Granularity, find_dates
+from everyword.text.rendering import visible
+from everyword.text.spans import sentences
+from everyword.text.terms import question_terms, shortened
+from everyword.types.events import Event, Span
+from everyword.types.graph import RELATIONS, EntityType, name_key
+from everyword.types.statements import TO_DO, Category, SaidDate, Slot, Stance, Statement, StatementDraft, StatementKind
+
+LONGEST_OBJECT = 80  # characters
+MOST_FACTS = 20  # of one pass: a turn that claims more is a document
+# Confidence: what the reader finds is sure to a share that was measured; what an LLM finds is not.
+MOST_SURE = 0.8
+
+_FACT: dict[str, Schema] = {
+    "quote": {"type": "string"},
+    "subject": {"type": "string"},
+    "relation": {"type": "string", "enum": list(RELATIONS)},
+    "object": {"type": "string"},
+    "course": {"type": "string", "enum": [course.value for course in Course]},
+    "from": {"type": ["string", "null"]},
+    "to": {"type": ["string", "null"]},
+    "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+}
+LONGEST_CONTENT = 240  # characters; the quote has the rest
+MOST_STATEMENTS = 20  # of one pass: a turn that states more is a document
+
+# What holds one value at a time, named as the reader names it, so that one can replace what the other found.
+ATTRIBUTES = tuple("lives_in works_at job age birthday diet budget price deadline version status".split())
+OTHER = "other"
+_NAME = re.compile(r"[^\W\d_][\w'’-]*")
+_MOST_NAMES = 200  # of the turns before; they are short
+
+_STATEMENT: dict[str, Schema] = {
+    "quote": {"type": "string"},
+    "content": {"type": "string"},
+    "kind": {"type": "string", "enum": [kind.value for kind in StatementKind]},
+    "category": {"type": "string", "enum": [category.value for category in Category]},
+    "about": {"type": ["string", "null"]},
+    "attribute": {"type": "string", "enum": [*ATTRIBUTES, OTHER]},
+    "value": {"type": ["string", "null"]},
+    "negated": {"type": "boolean"},
+    "stance": {"type": "string", "enum": [stance.value for stance in Stance]},
+    "when": {"type": ["string", "null"]},
+    "follows": {"type": ["integer", "null"]},
+    "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+}
+SCHEMA = object_schema(
+    statements=list_schema(object_schema(**_STATEMENT), MOST_STATEMENTS),
+    facts=list_schema(object_schema(**_FACT), MOST_FACTS),
+)
+
+
+class Noted(NamedTuple):
+    """A draft that was let in, and the statement that the LLM says it ends or takes the place of."""
+
+    draft: StatementDraft
+    follows: str | None
+
+
+def drafted(scene: Scene, statements: Sequence[Mapping[str, Any]], extractor: str) -> tuple[list[Noted], list[str]]:
+    """Make drafts of statements that meet the schema; say of each that is not let in why."""
+    known_names = _names_shown(scene)
+    said = question_terms(" ".join((scene.text, *known_names, *(turn.text for turn in scene.before), scene.speaker)))
+    noted: list[Noted] = []
+    refused: list[str] = []
+    for statement in statements:
+        draft = _dated(scene, _draft(scene, statement, extractor), (statement["when"] or "").strip())
+        try:
+            checked = _checked(scene.event, draft, said, known_names)
+        except (Rejected, Refused) as reason:
+            refused.append(f"{extractor}: {reason}")
+            continue
+        follows = _followed(scene, statement)
+        noted.append(Noted(checked, follows.id if follows else None))
+    return noted, refused
+
+
+def _checked(event: Event, draft: StatementDraft, said: Collection[int], known: Collection[str]) -> StatementDraft:
+    """Check a draft; a date that its words come to may be written out in its content, and no other number."""
+    _check_quote(draft.quote)
+    if not mostly_said(draft.content, said):
+        raise Refused(f"its content goes beyond what was said: {draft.content[:80]}")
+    content, date = draft.content, draft.date
+    for mention in reversed(find_dates(content, event.at, nearest=True)) if date else ():
+        if date and mention.start < date.end and date.start < mention.end:
+            content = content[: mention.span.start] + content[mention.span.end :]
+    # Without its date: that would let in each of its numbers as any number.
+    return replace(
+        check(event, replace(draft, content=content, date=None), known=known), content=draft.content, date=date
+    )
+
+
+def _names_shown(scene: Scene) -> tuple[str, ...]:
+    """List the names that content may hold although the event does not: they were said just before, or are known."""
+    words = (word for turn in scene.before for word in _NAME.findall(turn.text[:LONGEST_BEFORE]))
+    before = [word for word in words if word[0].isupper()]
+    speakers = (turn.speaker for turn in scene.before if turn.speaker)
+    return (*scene.names, *dict.fromkeys((*speakers, *before[:_MOST_NAMES])))
+
+
+def _draft(scene: Scene, statement: Mapping[str, Any], extractor: str) -> StatementDraft:
+    event = scene.event
+    kind = StatementKind(statement["kind"])
+    stance = Stance(statement["stance"])
+    about = _about(scene, statement["about"])
+    quote = statement["quote"].strip()
+    span = _place_of(visible(event.text), quote)
+    if span.end:
+        quote = event.text[span.start : span.end]  # with the hidden characters that the LLM was not shown
+    value = _value(statement, quote)
+    ended = stance is Stance.ENDED and kind in (*STATES, *TO_DO)
+    draft = StatementDraft(
+        kind=kind,
+        content=_short(statement["content"]),
+        category=Category(statement["category"]),
+        quote=quote,
+        event_id=event.id,
+        span=span,
+        speaker=event.speaker,
+        about=about,
+        confidence=min(MOST_SURE, float(statement["confidence"])),
+        valid_from=None if ended else event.at,
+        valid_to=event.at if ended else None,
+        entities=tuple(one.text for one in scene.named if span.start <= one.span.start < span.end),
+        negated=statement["negated"],
+        slot=_slot(scene, statement, about, value),
+        value=value,
+        stance=stance,
+        extractor=extractor,
+    )
+    return replace(draft, tags=tags_of(draft))
+
+
+def _about(scene: Scene, said: str | None) -> str:
+    """Name whom a statement is about: the speaker where nobody is named, a known name as it is known."""
+    name = " ".join((said or "").split())
+    if _means_speaker(scene, name):
+        return scene.speaker
+    return next((known for known in scene.names if known.casefold() == name.casefold()), name)
+
+
+def _value(statement: Mapping[str, Any], quote: str) -> str | None:
+    value = (statement["value"] or "").strip()
+    return value if value and value.casefold() in quote.casefold() else None
+
+
+def _slot(scene: Scene, statement: Mapping[str, Any], about: str, value: str | None) -> Slot | None:
+    if value is None:
+        return None
+    follows = _followed(scene, statement)
+    if follows is not None and follows.slot is not None and (follows.about or "").casefold() == about.casefold():
+        return follows.slot  # the next value of the same
+    attribute = statement["attribute"]
+    return None if attribute == OTHER else Slot(about, attribute)
+
+
+def _followed(scene: Scene, statement: Mapping[str, Any]) -> Statement | None:
+    number: int = statement["follows"] or 0
+    return scene.known[number - 1] if 0 < number <= len(scene.known) else None
+
+
+def _short(content: str) -> str:
+    plain = " ".join(content.split())
+    return shortened(plain, LONGEST_CONTENT)
+
+
+# Dates
+
+
+def _dated(scene: Scene, draft: StatementDraft, when: str) -> StatementDraft:
+    """Resolve the time that the words say, against the event's own clock."""
+    said = _time_said(scene, draft.span, when) if draft.span.end else None
+    if said is None:
+        return draft
+    date = SaidDate(said.start, said.end, said.text, said.certain and not said.guessed)
+    return replace(draft, date=date, valid_from=_begins(draft, date, scene.event.at))
+
+
+def _begins(draft: StatementDraft, date: SaidDate, at: datetime) -> datetime | None:
+    """Since the date that was said where that has passed, else since it was said."""
+    if draft.valid_from is None or draft.kind in TO_DO or date.start > at:
+        return draft.valid_from
+    return date.start
+
+
+# Facts
+
+
+def claimed(scene: Scene, facts: Sequence[Mapping[str, Any]], extractor: str) -> tuple[list[ToldFact], list[str]]:
+    """Find in the event what each fact speaks of; say of each that is not let in why."""
+    found: dict[tuple[object, ...], ToldFact] = {}
+    refused: list[str] = []
+    for one in facts:
+        try:
+            fact = _fact(scene, one)
+        except Refused as reason:
+            refused.append(f"{extractor}: a fact: {reason}")
+            continue
+        found.setdefault(same_fact(fact), fact)
+    return list(found.values()), refused
+
+
+def same_fact(fact: ToldFact) -> tuple[object, ...]:
+    """Say what makes two facts of one event one."""
+    return fact.subject, fact.relation, fact.object, fact.when.valid_to is None
+
+
+def _fact(scene: Scene, answered: Mapping[str, Any]) -> ToldFact:
+    relation = RELATIONS[answered["relation"]]
+    quote = _quote(scene, answered["quote"].strip())
+    subject = _whom(scene, answered["subject"], None)
+    if relation.object is None:
+        target = _words(scene, answered["object"].strip(" .,!\"'"), quote)
+    else:
+        target = _whom(scene, answered["object"], quote)
+        if (_type(scene, target) is EntityType.PERSON) != (relation.object is EntityType.PERSON) and not (
+            relation.name == "owns_pet"  # a pet has a person's name
+        ):
+            raise Refused(f"{relation.name} can't have such an object: {answered['object'][:LONGEST_OBJECT]}")
+    if subject == target:
+        raise Refused("its subject is its object")
+    course = Course(answered["course"])  # what happens happens, and what lasts lasts, whatever was answered
+    if not relation.lasts:
+        course = Course.HAPPENED
+    elif course is Course.HAPPENED:
+        course = Course.BEGAN
+    began = _time(scene, quote, answered["from"], beside=course in (Course.BEGAN, Course.HAPPENED))
+    ended = _time(scene, quote, answered["to"], beside=course is Course.ENDED and not answered["from"])
+    at = scene.event.at
+    if any(date is not None and date.start > at for date in (began, ended)):
+        raise Refused("it is still to come")
+    confidence = min(MOST_SURE, float(answered["confidence"]))
+    return ToldFact(
+        subject=subject,
+        relation=relation.name,
+        object=target,
+        quote=quote,
+        when=_when_told(course, began, ended if course is Course.ENDED else None, at),
+        confidence=confidence,
+    )
+
+
+def _quote(scene: Scene, quote: str) -> Span:
+    _check_quote(quote)
+    place = _place_of(scene.text, quote)
+    if not place.end:
+        raise Refused(f"its quote is not in the event, or more than once: {quote[:LONGEST_OBJECT]}")
+    return place
+
+
+def _whom(scene: Scene, said: str, quote: Span | None) -> Span | None:
+    """Find where the event names somebody or something; None where it is who speaks. An object stands in the quote."""
+    name = " ".join(said.split())
+    if _means_speaker(scene, name):
+        return None
+    key = name_key(name)
+    homes = {one.id for one in scene.entities if key in {name_key(other) for other in (one.name, *one.aliases)}}
+    meant = [one for one in scene.named if name_key(one.text) == key] or [
+        one for one in scene.named if one.home in homes
+    ]
+    inside = [one for one in meant if quote is None or quote.start <= one.span.start < quote.end]
+    if not inside:
+        where = "turn" if quote is None or not meant else "quote"
+        raise Refused(f"the {where} does not name {name[:LONGEST_OBJECT]}")
+    return inside[0].span
+
+
+def _words(scene: Scene, words: str, quote: Span) -> Span:
+    """Find the words of an object in the quote."""
+    if not 1 < len(words) <= LONGEST_OBJECT:
+        raise Refused("its object is too long or too short")
+    said = scene.text[quote.start : quote.end]
+    # Lower case may be longer than what it is of ("İ"): then the place would be another.
+    start = said.find(words) if words in said else said.lower().find(words.lower())
+    if start < 0 or len(said.lower()) != len(said):
+        raise Refused(f"its object is not in the quote: {words}")
+    return Span(quote.start + start, quote.start + start + len(words))
+
+
+def _type(scene: Scene, place: Span | None) -> EntityType:
+    found: Named | None = next((one for one in scene.named if one.span == place), None)
+    return EntityType.PERSON if found is None else found.type
+
+
+def _time(scene: Scene, quote: Span, words: str | None, *, beside: bool) -> DateMention | None:
+    """Resolve words that say when; where none were pointed at, the time that stands in the quote, if it is `beside`."""
+    wanted = (words or "").strip()
+    return _time_said(scene, quote, wanted) if wanted or beside else None
+
+
+# Places and times of what was pointed at
+
+LONGEST_QUOTE = 600  # characters; a longer one points at nothing
+SHORTEST_QUOTE = 4  # characters; less ("I", "no") stands in any text and shows nothing
+_SELF = frozenset("i me my we us our speaker user self".split()) | {"the speaker", "the user"}
+
+
+def _check_quote(quote: str) -> None:
+    """Refuse a quote that shows nothing, before it is even looked for."""
+    if len(quote) > LONGEST_QUOTE:
+        raise Refused("its quote is too long to point at anything")
+    if quote and len(quote) < SHORTEST_QUOTE:
+        raise Refused(f"its quote is too short to show anything: {quote}")
+
+
+def _place_of(text: str, quote: str) -> Span:
+    """Find the one place of a quote; where there are more or none, an empty span."""
+    start = text.find(quote)
+    once = bool(quote) and start >= 0 and text.find(quote, start + 1) < 0
+    return Span(start, start + len(quote)) if once else Span(0, 0)
+
+
+def _means_speaker(scene: Scene, name: str) -> bool:
+    """Tell whether a name, or none, means who speaks."""
+    role = (scene.event.role or "").casefold()
+    return not name or name.casefold() in _SELF or name.casefold() in (role, scene.speaker.casefold())
+
+
+def _sentences_of(scene: Scene, quote: Span) -> Span:
+    """Give the sentences that a quote is of."""
+    touched = [one for one in sentences(scene.text) if one.start < quote.end and quote.start < one.end] or [quote]
+    return Span(touched[0].start, max(touched[-1].end, quote.end))
+
+
+def _time_said(scene: Scene, quote: Span, when: str) -> DateMention | None:
+    """Find the time in the sentences that the quote is of: the one that was pointed at, else the first of the quote."""
+    text, around, wanted = scene.event.text, _sentences_of(scene, quote), when.casefold()
+    mentions = [
+        mention
+        for mention in find_dates(text[around.start : around.end], scene.event.at, nearest=True)
+        if not mention.repeats
+    ]
+    named = [one for one in mentions if wanted and (one.text.casefold() in wanted or wanted in one.text.casefold())]
+    own = [one for one in mentions if quote.start <= around.start + one.span.start < quote.end]
+    return next(iter((*named, *own)), None)
+
+
+_SPAN_OF = {
+    Granularity.DAY: 1,
+    Granularity.WEEKEND: 2,
+    Granularity.WEEK: 7,
+    Granularity.MONTH: 31,
+    Granularity.SEASON: 92,
+    Granularity.QUARTER: 92,
+    Granularity.YEAR: 366,
+    Granularity.DECADE: 3653,
+}
+
+
+def _ended(date: DateMention | None, at: datetime) -> When:
+    if date is None:
+        return When(valid_to=at)
+    return When(valid_to=date.start, ended_by=_by(date, at))
+
+
+def _when_told(course: Course, began: DateMention | None, ended: DateMention | None, at: datetime) -> When:
+    """Tell when a claim is true whose times somebody else pointed at."""
+    if course is Course.HAPPENED:
+        return When(valid_from=began.start, valid_to=min(began.end, at)) if began else When(valid_from=at, valid_to=at)
+    since, by = (None, None) if began is None else (began.start, _by(began, at))
+    if course is Course.ENDED:
+        return _ended(ended, at)._replace(valid_from=since, begun_by=by)
+    if course is Course.BEGAN and began is None:
+        since = by = at
+    return When(valid_from=since, begun_by=by, holds_at=at if course is Course.HOLDS else None)
+
+
+def _by(date: DateMention, at: datetime) -> datetime:
+    """Say when it had begun, or ended, for certain: at the end of the unit that was named, but before it was said."""
+    try:
+        end = date.start + timedelta(days=_SPAN_OF.get(date.granularity, 1))
+    except OverflowError:
+        end = at
+    return max(date.start, min(end if date.bound is Bound.SINCE else date.end, at))
