@@ -53,7 +53,7 @@ RULES = {
     StatementKind.FACT: Rule(0.7, 60, 0.7),
     StatementKind.HABIT: Rule(0.6, 180, 0.7),
 }
-# The reader's relations for a mood, a state or a worry of the day: of 24 such lines on real chats, 4 were of use later.
+# The reader's relations for a mood, a state or a worry of the day: of 18 such lines on real chats, some 5 were of use.
 _PASSING = frozenset(("feels", "status", "struggles_with", "worried_about"))
 # What such a line is about was said before: "I find them very interesting".
 _POINTS_BACK = lazy_pattern(r"\b(?:it|them|they)\b", re.IGNORECASE)
