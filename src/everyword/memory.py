@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
@@ -13,11 +13,14 @@ import numpy as np
 
 from everyword.api.arguments import (
     Conditions,
+    EventConditions,
+    SessionConditions,
     Time,
     checked_clock,
     checked_count,
     checked_id,
     checked_id_start,
+    checked_limit,
     checked_order,
     checked_question,
     chosen,
@@ -26,14 +29,13 @@ from everyword.api.arguments import (
     settings_of,
     spelled_out,
 )
-from everyword.api.scope import Scope, public, public_in_steps
+from everyword.api.scope import Scope, in_pages, public, public_in_steps
 from everyword.api.statements import (
     correct_statement,
     read_history,
     read_statement,
     retract_statement,
     statement_filter,
-    statement_pages,
 )
 from everyword.engine.encoding import Models
 from everyword.engine.engine import Engine, LLMSpec, Progress, RerankerSpec, silent
@@ -85,10 +87,8 @@ Given = Event | Mapping[str, Json]
 
 # Tokens: 50 for who, 120 for what matters now, 30 for the fence; little enough for every session of every agent.
 WAKE_UP_TOKENS = 170
-_MOST = 1 << 62
 _MOST_NEWS = 1_000  # of each kind in one feed
-_PAGE = 500  # events read at a time by events(): no lock is held while the caller thinks
-_FIRST_PAGE = 20  # of these, for a caller who may stop after a few
+_FIRST_PAGE = 20  # events that events() reads at first, for a caller who may stop after a few
 
 
 class Memory:
@@ -333,21 +333,13 @@ class Memory:
         from everyword.api.imports import import_path
 
         return import_path(
-            self.scope,
-            path,
-            format=format,
-            redact=redact,
-            tz=tz,
-            encode=wait,
-            again=again,
-            progress=progress,
-            waits=False,
+            self.scope, path, format=format, redact=redact, tz=tz, encode=wait, again=again, progress=progress
         )
 
     # Asking
 
     @public
-    @spelled_out
+    @spelled_out(Conditions)
     def recall(
         self,
         query: str,
@@ -372,7 +364,7 @@ class Memory:
         return hits
 
     @public
-    @spelled_out
+    @spelled_out(Conditions)
     def context(
         self,
         query: str,
@@ -409,7 +401,7 @@ class Memory:
         return pack_hits(self.scope, question, hits, budget, which, moment, style=style, most=most)
 
     @public_in_steps
-    @spelled_out
+    @spelled_out(Conditions)
     def ask(
         self,
         query: str,
@@ -492,48 +484,27 @@ class Memory:
         return events[0]
 
     @public
+    @spelled_out(EventConditions)
     def events(
-        self,
-        *,
-        wing: str | None = None,
-        session: str | None = None,
-        speaker: str | None = None,
-        since: Time | None = None,
-        until: Time | None = None,
-        as_of: Time | None = None,
-        role: str | Sequence[str] | None = None,
-        source: str | Sequence[str] | None = None,
-        meta: Mapping[str, Json] | None = None,
-        newest_first: bool = False,
-        limit: int | None = None,
+        self, *, newest_first: bool = False, limit: int | None = None, **conditions: Unpack[EventConditions]
     ) -> Iterator[Event]:
         """Go through events in the order in which they happened; memory stays flat however many there are."""
-        which = self.scope.filter(
-            wing=wing,
-            session=session,
-            speaker=speaker,
-            since=since,
-            until=until,
-            as_of=as_of,
-            role=role,
-            source=source,
-            meta=meta,
-        )
-        if limit is not None:
-            checked_count("limit", limit, 1 << 62)
-        return self._pages(which, newest_first=newest_first, limit=limit)
+        which, most = self.scope.filter(**conditions), checked_limit(limit)
+
+        def page(after: Cursor | None, size: int) -> list[tuple[Cursor, Event]]:
+            with self.scope.reader() as reader:
+                return reader.page(which, after=after, newest_first=newest_first, limit=size)
+
+        return in_pages(self.scope, page, None, most=most, first=_FIRST_PAGE)
 
     @public
+    @spelled_out(SessionConditions)
     def sessions(
         self,
         *,
-        wing: str | None = None,
-        speaker: str | None = None,
-        since: Time | None = None,
-        until: Time | None = None,
-        as_of: Time | None = None,
         order: str = SessionOrder.LATEST,
         limit: int | None = None,
+        **conditions: Unpack[SessionConditions],
     ) -> list[Session]:
         """List sessions, each with what it was about.
 
@@ -541,9 +512,8 @@ class Memory:
         """
         from everyword.knowledge.sessions import list_sessions, with_summaries
 
-        which = self.scope.filter(wing=wing, speaker=speaker, since=since, until=until, as_of=as_of)
-        most = None if limit is None else checked_count("limit", limit, 1 << 62)
-        by = checked_order(order)
+        which, by = self.scope.filter(**conditions), checked_order(order)
+        most = None if limit is None else checked_limit(limit)
         with self.scope.reader(STATEMENTS, FACTS) as reader:
             return with_summaries(reader, list_sessions(reader, which, by, limit=most), which)
 
@@ -565,8 +535,12 @@ class Memory:
         newest_first: the last learned first.
         """
         which = statement_filter(self.scope, kind=kind, about=about, status=status, tag=tag, as_of=as_of)
-        most = _MOST if limit is None else checked_count("limit", limit, _MOST)
-        return list(statement_pages(self.scope, which, most, newest_first=newest_first))
+
+        def page(after: int, size: int) -> list[tuple[int, Statement]]:
+            with self.scope.reader(STATEMENTS) as reader:
+                return reader.statements(which, after=after, newest_first=newest_first, limit=size)
+
+        return list(in_pages(self.scope, page, 0, most=checked_limit(limit)))
 
     @public
     def statement(self, id: str) -> Statement:
@@ -771,26 +745,6 @@ class Memory:
         from everyword.ingest.write import write
 
         return write(self.scope.engine, self.scope.space, events, wing=self.scope.wing, redact=redact, encode=wait)
-
-    def _pages(self, which: Filter, *, newest_first: bool, limit: int | None) -> Iterator[Event]:
-        after = None
-        left = limit if limit is not None else 1 << 62
-        most = _FIRST_PAGE if limit is None else _PAGE
-        while left > 0:
-            rows = again(self.scope.engine, partial(self._events_page, which, after, newest_first, min(left, most)))
-            for _, event in rows:
-                yield event
-            if len(rows) < most:
-                return
-            after = rows[-1][0]
-            left -= len(rows)
-            most = _PAGE
-
-    def _events_page(
-        self, which: Filter, after: Cursor | None, newest_first: bool, limit: int
-    ) -> list[tuple[Cursor, Event]]:
-        with self.scope.reader() as reader:
-            return reader.page(which, after=after, newest_first=newest_first, limit=limit)
 
     def _named(
         self, reader: Reader, raw_ids: Sequence[bytes] | None, keys: Sequence[str] | None, which: Filter

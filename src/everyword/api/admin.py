@@ -17,6 +17,8 @@ from urllib.parse import urlsplit
 from everyword.api.arguments import (
     NO_LIMIT,
     Conditions,
+    EventConditions,
+    SessionConditions,
     Time,
     checked_count,
     checked_limit,
@@ -27,9 +29,9 @@ from everyword.api.arguments import (
     spelled_out,
 )
 from everyword.api.facts import list_entities, list_facts
-from everyword.api.imports import LOOK_EVERY_S, follow_path, write_events
+from everyword.api.imports import LOOK_EVERY_S, follow_path, import_path, write_events
 from everyword.api.questions import MOST_HITS, search_by_words
-from everyword.api.scope import Scope, public, public_in_steps, public_resumable
+from everyword.api.scope import Scope, in_pages, public, public_in_steps, public_resumable
 from everyword.api.statements import statement_filter
 from everyword.engine.engine import Progress, silent
 from everyword.engine.retry import again
@@ -66,7 +68,6 @@ from everyword.types.service import (
     Waiting,
     Webhook,
     checked_label,
-    checked_permission,
     checked_spaces,
     new_secret,
 )
@@ -75,7 +76,6 @@ from everyword.types.times import as_datetime, from_micros, to_micros
 
 _LONGEST_URL = 2_000  # characters
 _MOST_A_PAGE = 1_000
-_LOG_PAGE = 500  # events read at a time by export()
 _MOST_PARTS = 1_000  # of a span of time: no screen is wider
 _MOST_NAMES = 500  # to choose from
 # One number, or a time in microseconds and a number.
@@ -171,16 +171,8 @@ class Admin:
         Gives what each look brought that was not there before. What goes wrong after the first look is given too, and
         tried again. A folder that holds nothing yet is waited for.
         """
-        return follow_path(
-            self.scope,
-            path,
-            format=format,
-            redact=redact,
-            tz=tz,
-            encode=wait,
-            every_s=every_s,
-            stop=stop or threading.Event(),
-        )
+        look = partial(import_path, self.scope, path, format=format, redact=redact, tz=tz, encode=wait)
+        return follow_path(path, look, every_s=every_s, stop=stop or threading.Event())
 
     # Spaces, edits and waiting work
 
@@ -281,7 +273,7 @@ class Admin:
         key = ApiKey(
             id=made.id,
             name=checked_label(name),
-            permission=checked_permission(permission),
+            permission=chosen(Permission, "permission", permission) or Permission.READ,
             spaces=checked_spaces(spaces),
             created_at=self.scope.moment(None),
             expires_at=None if expires is None else as_datetime(expires, "expires").astimezone(UTC),
@@ -405,7 +397,7 @@ class Admin:
         )
 
     @public
-    @spelled_out
+    @spelled_out(Conditions)
     def glance(
         self,
         query: str,
@@ -423,34 +415,17 @@ class Admin:
         return search_by_words(self.scope, checked_question(query), count, which, self.scope.moment(now))
 
     @public
+    @spelled_out(EventConditions)
     def page_of_events(
         self,
         *,
         cursor: str | None = None,
-        wing: str | None = None,
-        session: str | None = None,
-        speaker: str | None = None,
-        since: Time | None = None,
-        until: Time | None = None,
-        as_of: Time | None = None,
-        role: str | Sequence[str] | None = None,
-        source: str | Sequence[str] | None = None,
-        meta: Mapping[str, Json] | None = None,
         newest_first: bool = False,
         limit: int = 100,
+        **conditions: Unpack[EventConditions],
     ) -> Page[Event]:
         """Read a page of events(); cursor: the `next` of the page before."""
-        which = self.scope.filter(
-            wing=wing,
-            session=session,
-            speaker=speaker,
-            since=since,
-            until=until,
-            as_of=as_of,
-            role=role,
-            source=source,
-            meta=meta,
-        )
+        which = self.scope.filter(**conditions)
         most = checked_count("limit", limit, _MOST_A_PAGE)
         after = None if cursor is None else Cursor(*_numbers(cursor, 2))
         with self.scope.reader() as reader:
@@ -458,20 +433,17 @@ class Admin:
         return Page((event for _, event in rows[:most]), next=_cursor(*rows[most - 1][0]) if len(rows) > most else None)
 
     @public
+    @spelled_out(SessionConditions)
     def page_of_sessions(
         self,
         *,
         cursor: str | None = None,
-        wing: str | None = None,
-        speaker: str | None = None,
-        since: Time | None = None,
-        until: Time | None = None,
-        as_of: Time | None = None,
         order: str = SessionOrder.LATEST,
         limit: int = 100,
+        **conditions: Unpack[SessionConditions],
     ) -> Page[Session]:
         """Read a page of sessions(); cursor: the `next` of the page before."""
-        which = self.scope.filter(wing=wing, speaker=speaker, since=since, until=until, as_of=as_of)
+        which = self.scope.filter(**conditions)
         most, by = checked_count("limit", limit, _MOST_A_PAGE), checked_order(order)
         begin, last = (0, None) if cursor is None else _numbers(cursor, 2)
         begin = max(0, begin)
@@ -566,17 +538,13 @@ class Admin:
 
     def _arrived(self) -> Iterator[Event]:
         """Go through events in the order of arrival, in which what they state was derived."""
-        after = 0
-        while True:
-            rows = again(self.scope.engine, partial(self._log_page, after))
-            yield from (event for _, event in rows if event.record is None and self.scope.wing in (None, event.wing))
-            if len(rows) < _LOG_PAGE:
-                return
-            after = rows[-1][0]
 
-    def _log_page(self, after: int) -> Sequence[tuple[int, Event]]:
-        with self.scope.reader() as reader:
-            return reader.log(after=after, limit=_LOG_PAGE)
+        def page(after: int, size: int) -> Sequence[tuple[int, Event]]:
+            with self.scope.reader() as reader:
+                return reader.log(after=after, limit=size)
+
+        events = in_pages(self.scope, page, 0)
+        return (event for event in events if event.record is None and self.scope.wing in (None, event.wing))
 
     def _graph(self) -> tuple[list[Entity], list[Fact], list[Session]]:
         which = Filter(wing=self.scope.wing)

@@ -36,31 +36,45 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
-class Conditions(TypedDict, total=False):
-    """Filters on events, as keyword arguments of reads."""
+class SessionConditions(TypedDict, total=False):
+    """Filters on sessions, as keyword arguments of reads."""
 
-    as_of: Time | None
     wing: str | None
-    session: str | None
     speaker: str | None
     since: Time | None
     until: Time | None
-    tag: str | None
+    as_of: Time | None
+
+
+class EventConditions(SessionConditions, total=False):
+    """Filters on a list of events."""
+
+    session: str | None
     role: str | Sequence[str] | None
     source: str | Sequence[str] | None
     meta: Mapping[str, Json] | None
 
 
-def spelled_out(method: Method) -> Method:
+class Conditions(EventConditions, total=False):
+    """Filters on events that are searched."""
+
+    tag: str | None
+
+
+def spelled_out(conditions: type[SessionConditions]) -> Callable[[Method], Method]:
     """Show each filter by name in the signature of a method, for `help()` and editors."""
-    signature = inspect.signature(method)
-    given = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
     named = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind.__forward_arg__)
-        for name, kind in Conditions.__annotations__.items()
+        for name, kind in conditions.__annotations__.items()
     ]
-    method.__signature__ = signature.replace(parameters=[*given, *named])  # type: ignore[attr-defined]
-    return method
+
+    def with_names(method: Method) -> Method:
+        signature = inspect.signature(method)
+        given = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+        method.__signature__ = signature.replace(parameters=[*given, *named])  # type: ignore[attr-defined]
+        return method
+
+    return with_names
 
 
 def filter_of(settings: Settings, handle_wing: str | None, given: Conditions) -> Filter:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from everyword.api.arguments import NO_LIMIT, Time, checked_count, checked_limit
 from everyword.api.intents import intents_of_the_minute
-from everyword.api.scope import Scope, public, public_in_steps
+from everyword.api.scope import Scope, in_pages, public, public_in_steps
 from everyword.engine.retry import again
 from everyword.errors import NotFound, OutOfDate
 from everyword.jobs.deriver import catch_up
@@ -21,7 +21,7 @@ from everyword.types.intents import Palace, Window
 from everyword.types.records import RecordKind
 from everyword.types.times import as_datetime, from_micros
 
-_PAGE = 2_000  # concepts read at a time
+_LONGEST_STORY = 2_000  # entries of the journal
 _QUOTED = 240  # characters of an event beside a concept; `get` has the rest
 _MOST_SHOWN = 1_000  # rooms of a wing, drawers of a room
 
@@ -58,7 +58,7 @@ class Concepts:
             edges = reader.concept_edges([id], as_of=then)
             if self.scope.wing is not None:
                 return self._within(reader, found[id], grounds, edges, then)
-            story = reader.fold_journal(node=id, limit=_PAGE)
+            story = reader.fold_journal(node=id, limit=_LONGEST_STORY)
         entries = [entry for _, entry in reversed(story) if then is None or entry.at <= then]
         return ConceptView(concept=found[id], grounds=grounds, edges=tuple(edges), journal=tuple(entries))
 
@@ -93,14 +93,15 @@ class Concepts:
 
         The entry of taking back can be taken back in turn. by: who takes it back (default: "user").
         """
-        entry = again(self.scope.engine, lambda: self._entry(id))
         from everyword.ingest.write import write_record
         from everyword.knowledge.concepts import undo_payload
 
+        engine, space = self.scope.engine, self.scope.space
+        entry = again(engine, lambda: self._entry(id))
         # In the log, so that a rebuild comes to the same graph.
         write_record(
-            self.scope.engine,
-            self.scope.space,
+            engine,
+            space,
             RecordKind.UNDO_CHANGE,
             undo_payload(entry),
             by=self.scope.by(by),
@@ -108,7 +109,6 @@ class Concepts:
             wing=self.scope.wing,
         )
         self._read_events()
-        engine, space = self.scope.engine, self.scope.space
         again(engine, lambda: catch_up(engine, space, (CONCEPTS,)), resumes=True)
         return replace(entry, undone=True)
 
@@ -161,12 +161,8 @@ class Concepts:
             return reader.last_number("fold_journal")
 
     def _entries_after(self, number: int) -> list[JournalEntry]:
-        found: list[JournalEntry] = []
         with self.scope.reader() as reader:
-            while rows := reader.fold_entries(after=number, limit=_PAGE):
-                found += [entry for _, entry in rows]
-                number = rows[-1][0]
-        return found
+            return [entry for _, entry in reader.fold_entries(after=number, limit=NO_LIMIT)]
 
     def _entry(self, id: str) -> JournalEntry:
         """Find an entry that can be taken back."""
@@ -233,29 +229,17 @@ def list_concepts(scope: Scope, *, about: str | None, as_of: Time | None, limit:
         with scope.reader(CONCEPTS) as reader:
             listed = reader.strongest_concepts(limit=most if about is None else NO_LIMIT)
             named = [one for one in listed if about is None or _speaks_of(one, about)]
-            return _with_wings(scope, reader, named[:most])
-    found = [one for one in _concept_pages(scope, then) if about is None or _speaks_of(one, about)]
-    return sorted(found, key=lambda one: (-one.strength, -one.last_at.timestamp(), one.id))[:most]
+            # Wings are read of those alone that are shown: each of their events is looked at for it.
+            wings = reader.concept_wings([one.id for one in named[:most]])
+            return [replace(one, wings=wings.get(one.id, ())) for one in named[:most]]
 
-
-def _with_wings(scope: Scope, reader: Reader, concepts: Sequence[Concept]) -> list[Concept]:
-    """Fill in the wings, of those alone that are shown: each of their events is looked at for it."""
-    wings = reader.concept_wings([one.id for one in concepts])
-    return [replace(one, wings=wings.get(one.id, ())) for one in concepts]
-
-
-def _concept_pages(scope: Scope, as_of: datetime | None) -> Iterator[Concept]:
-    after = 0
-    while True:
+    def page(after: int, size: int) -> list[tuple[int, Concept]]:
         with scope.reader(CONCEPTS) as reader:
-            rows = reader.concepts(wing=scope.wing, as_of=as_of, after=after, limit=_PAGE)
-            listed = [concept for _, concept in rows]
-            if scope.wing is not None:
-                listed = [reworded(reader, scope.wing, one, as_of) for one in listed]
-        yield from (one for one in listed if one.label)
-        if len(rows) < _PAGE:
-            return
-        after = rows[-1][0]
+            rows = reader.concepts(wing=scope.wing, as_of=then, after=after, limit=size)
+            return [(n, one if scope.wing is None else reworded(reader, scope.wing, one, then)) for n, one in rows]
+
+    found = [one for one in in_pages(scope, page, 0) if one.label and (about is None or _speaks_of(one, about))]
+    return sorted(found, key=lambda one: (-one.strength, -one.last_at.timestamp(), one.id))[:most]
 
 
 def _speaks_of(concept: Concept, about: str) -> bool:

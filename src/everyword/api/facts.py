@@ -6,13 +6,13 @@ import math
 from dataclasses import replace
 from datetime import datetime
 
-from everyword.api.arguments import NO_LIMIT, Time, checked_limit
+from everyword.api.arguments import NO_LIMIT, Time, checked_limit, chosen
 from everyword.api.scope import Scope
-from everyword.errors import InvalidFilter, InvalidInput, NotFound
+from everyword.errors import InvalidInput, NotFound
 from everyword.knowledge.entities import find_entity, read_entities, with_names
 from everyword.storage.protocol import Reader
 from everyword.storage.rows import FACTS, FactFilter
-from everyword.types.events import Event, Filter
+from everyword.types.events import Filter
 from everyword.types.graph import RELATIONS, Entity, EntityType, Fact, name_key
 from everyword.types.records import RecordKind
 from everyword.types.times import as_datetime, to_micros
@@ -22,12 +22,10 @@ _OF_STATEMENTS = (RecordKind.CORRECTION.value, RecordKind.RETRACTION.value)  # e
 
 def list_entities(scope: Scope, *, type: str | None, prefix: str | None, limit: int | None) -> list[Entity]:
     """List entities, those that are spoken of most first."""
-    if type is not None and type not in tuple(EntityType):
-        raise InvalidFilter(f"type={type!r} is not known.", fix=f"Choose one of {', '.join(EntityType)}.")
-    most = checked_limit(limit)
+    most, kind = checked_limit(limit), chosen(EntityType, "type", type)
     key = "" if prefix is None else name_key(checked_entity_name("prefix", prefix))
     with scope.reader(FACTS) as reader:
-        homes = reader.homes_by_prefix(prefix=key, type=type, wing=scope.wing, limit=most)
+        homes = reader.homes_by_prefix(prefix=key, type=kind and kind.value, wing=scope.wing, limit=most)
         return read_entities(reader, homes)
 
 
@@ -54,14 +52,11 @@ def list_facts(
 def find_one(scope: Scope, reader: Reader, name: str) -> Entity:
     """Find an entity by any of its names, or by its id."""
     found = read_entities(reader, [find_entity(reader, checked_entity_name("name", name))])[0]
-    if scope.wing is not None and not _is_in_wing(scope, reader, found.id):
-        raise NotFound(f"Unknown entity {name!r}.", fix="`entities` lists the known names.")
+    if scope.wing is not None:
+        seqs = sorted({row.seq for row in reader.mentions(homes=[found.id])})
+        if all(event.wing != scope.wing for event in reader.fetch(seqs).values()):
+            raise NotFound(f"Unknown entity {name!r}.", fix="`entities` lists the known names.")
     return found
-
-
-def _is_in_wing(scope: Scope, reader: Reader, home: str) -> bool:
-    seqs = sorted({row.seq for row in reader.mentions(homes=[home])})
-    return any(event.wing == scope.wing for event in reader.fetch(seqs).values())
 
 
 def facts_about(
@@ -117,8 +112,9 @@ def _folded(
     moment = None if known_at is None else as_datetime(known_at, "known_at")
     seqs = reader.matching(Filter(wing=scope.wing, as_of=moment))
     allowed = set[int]() if seqs is None else set(seqs.tolist())
-    edits = reader.records(_OF_STATEMENTS)
-    allowed |= {one.seq for one in edits if _knows(one.event, scope.wing, moment)}
+    for edit in reader.records(_OF_STATEMENTS):  # those that were made in this wing, and by this time
+        if scope.wing in (None, edit.event.wing) and (moment is None or edit.event.recorded_at <= moment):
+            allowed.add(edit.seq)
     claims = reader.claims_of(homes=None if home is None else [home])
     drafts = [row.draft for row in claims if row.seq in allowed and row.draft.subject != row.draft.object]
     return [
@@ -129,11 +125,6 @@ def _folded(
         and which.conflicts in (None, fact.conflicts)
         and (which.as_of is None or _true_at(fact, which.as_of))
     ]
-
-
-def _knows(record: Event, wing: str | None, moment: datetime | None) -> bool:
-    """Tell whether an edit was made in a wing, and by a time."""
-    return wing in (None, record.wing) and (moment is None or record.recorded_at <= moment)
 
 
 def _is_about(fact: Fact, home: str, *, as_object: bool) -> bool:

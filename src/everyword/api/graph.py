@@ -10,7 +10,7 @@ from typing import Literal
 from everyword.api.arguments import NO_LIMIT, Time, checked_count, checked_limit
 from everyword.api.concepts import list_concepts
 from everyword.api.facts import checked_entity_name, facts_about, find_one, list_entities, list_facts
-from everyword.api.intents import current_intents
+from everyword.api.intents import read_intents
 from everyword.api.scope import Scope, public
 from everyword.errors import InvalidInput, NotFound
 from everyword.knowledge.entities import describe_edit, in_window, with_names
@@ -164,7 +164,7 @@ def draw_map(scope: Scope, *, limit: int) -> Map:
     """Choose the strongest nodes, half of them concepts, and what joins them."""
     most = checked_count("limit", limit, _MOST_DRAWN)
     concepts = list_concepts(scope, about=None, as_of=None, limit=max(1, most // 2))
-    live = [one for one in current_intents(scope) if one.status in LIVE]
+    live = [one for one in read_intents(scope) if one.status in LIVE]
     intents = live[: max(0, min(_INTENTS, most - len(concepts)))]
     entities = list_entities(scope, type=None, prefix=None, limit=max(1, most - len(concepts) - len(intents)))
     ends = [one.last_at for one in (*concepts, *intents)] + [one.last_at for one in entities if one.last_at]

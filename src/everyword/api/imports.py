@@ -7,12 +7,12 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from everyword.api.arguments import checked_path
 from everyword.api.scope import Scope
-from everyword.engine.engine import Progress
+from everyword.engine.engine import Progress, silent
 from everyword.errors import BadLocation, EverywordError
 from everyword.private_files import private_opener
 from everyword.settings import beside
@@ -37,9 +37,9 @@ def import_path(
     redact: str | None,
     tz: str,
     encode: bool,
-    again: bool,
-    progress: Progress,
-    waits: bool,
+    again: bool = False,
+    progress: Progress = silent,
+    waits: bool = False,
 ) -> Imported:
     """Recognise a file or folder, and import it in batches.
 
@@ -68,17 +68,9 @@ def import_path(
 
 
 def follow_path(
-    scope: Scope,
-    path: str | os.PathLike[str],
-    *,
-    format: str | None,
-    redact: str | None,
-    tz: str,
-    encode: bool,
-    every_s: float,
-    stop: threading.Event,
+    path: str | os.PathLike[str], look: Callable[..., Imported], *, every_s: float, stop: threading.Event
 ) -> Iterator[Imported | EverywordError]:
-    """Import what is there, and then again and again what is new, until `stop` is set."""
+    """Import what is there, and then again and again what is new, until `stop` is set. look: `import_path` of it."""
     looked = False
     left_out: Mapping[str, int] = {}
 
@@ -88,9 +80,7 @@ def follow_path(
 
     while not stop.is_set():
         try:
-            done = import_path(
-                scope, path, format=format, redact=redact, tz=tz, encode=encode, again=False, progress=go_on, waits=True
-            )
+            done = look(progress=go_on, waits=True)
             if not looked or done.read or done.skipped != left_out:  # what can't be read is so at every look
                 yield done
             looked, left_out = True, done.skipped

@@ -48,7 +48,7 @@ class Intents:
         statuses = (wanted,) if wanted is not None else LIVE if status is None else tuple(IntentStatus)
         return [
             intent
-            for intent in _intents(self.scope, now, as_of)
+            for intent in read_intents(self.scope, now, as_of)
             if intent.status in statuses and kind in (None, intent.category)
         ][:most]
 
@@ -100,11 +100,6 @@ class Intents:
         return again(self.scope.engine, lambda: _find(self.scope, id, None))
 
 
-def current_intents(scope: Scope) -> list[Intent]:
-    """List all intents as they stand this minute."""
-    return _intents(scope, None, None)
-
-
 def intents_of_the_minute(scope: Scope, reader: Reader, now: datetime) -> list[Intent]:
     """Compute intents once a minute: who looks again finds them where they were, and at once."""
     from everyword.knowledge.intents import cached_intents
@@ -113,7 +108,8 @@ def intents_of_the_minute(scope: Scope, reader: Reader, now: datetime) -> list[I
     return cached_intents(scope.engine, reader, wing=scope.wing, now=minute)
 
 
-def _intents(scope: Scope, now: Time | None, as_of: Time | None) -> list[Intent]:
+def read_intents(scope: Scope, now: Time | None = None, as_of: Time | None = None) -> list[Intent]:
+    """Compute all intents as they stand at a time; without one, as they stand this minute."""
     from everyword.knowledge.intents import intents_in
 
     known = None if as_of is None else as_datetime(as_of, "as_of")
@@ -125,7 +121,7 @@ def _intents(scope: Scope, now: Time | None, as_of: Time | None) -> list[Intent]
 
 
 def _find(scope: Scope, id: str, now: Time | None) -> Intent:
-    for intent in _intents(scope, now, None):
+    for intent in read_intents(scope, now):
         if intent.id == id:
             return intent
     raise NotFound(f"There is no intent with id {id!r} here.", fix="`intents` lists them, with status any all of them.")

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Generator, Sized
+from collections.abc import Callable, Generator, Iterator, Sequence, Sized
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, cast
 
 from everyword import __version__
-from everyword.api.arguments import Conditions, Time, filter_of
+from everyword.api.arguments import NO_LIMIT, Conditions, Time, filter_of
 from everyword.engine.engine import Engine
 from everyword.engine.retry import again, repeatable
 from everyword.errors import EverywordError, StoreError
@@ -26,6 +26,8 @@ from everyword.types.events import Filter
 from everyword.types.times import as_datetime
 
 _UNTRACED = ("pulse", "changes")  # what programs poll
+_PAGE = 500  # rows read at a time
+C = TypeVar("C")
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -74,6 +76,27 @@ class Scope:
         return filter_of(self.engine.settings, self.wing, conditions)
 
 
+def in_pages(
+    scope: Scope,
+    read: Callable[[C, int], Sequence[tuple[C, R]]],
+    after: C,
+    *,
+    most: int = NO_LIMIT,
+    first: int = _PAGE,
+) -> Iterator[R]:
+    """Go through numbered rows, some at a time, so that no lock is held while the caller thinks.
+
+    read: gives the rows after a number, at most so many. first: how many are read at first.
+    """
+    size = first
+    while most > 0:
+        rows = again(scope.engine, partial(read, after, min(most, size)))
+        yield from (row for _, row in rows)
+        if len(rows) < size:
+            return
+        after, most, size = rows[-1][0], most - len(rows), _PAGE
+
+
 class Scoped(Protocol):
     """A memory or one of its parts."""
 
@@ -88,58 +111,49 @@ S = TypeVar("S", bound=Scoped)
 
 def public(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
     """Retry a public method as a whole, unless it committed something."""
-
-    @wraps(method)
-    def call(self: S, *args: P.args, **kwargs: P.kwargs) -> R:
-        return _run(self, method, args, kwargs, lambda: again(self.scope.engine, lambda: method(self, *args, **kwargs)))
-
-    return call
+    return _retried(method, again)
 
 
 def public_resumable(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
     """Retry a public method as a whole: it finds what is done, and does the rest."""
-
-    @wraps(method)
-    def call(self: S, *args: P.args, **kwargs: P.kwargs) -> R:
-        def work() -> R:
-            return again(self.scope.engine, lambda: method(self, *args, **kwargs), resumes=True)
-
-        return _run(self, method, args, kwargs, work)
-
-    return call
+    return _retried(method, partial(again, resumes=True))
 
 
 def public_in_steps(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
     """Do not retry a public method as a whole: it retries each of its steps."""
+    return _retried(method, lambda _engine, work: work())
 
+
+def _retried(
+    method: Callable[Concatenate[S, P], R], retry: Callable[[Engine, Callable[[], R]], R]
+) -> Callable[Concatenate[S, P], R]:
     @wraps(method)
     def call(self: S, *args: P.args, **kwargs: P.kwargs) -> R:
-        return _run(self, method, args, kwargs, lambda: method(self, *args, **kwargs))
+        def translated(error: Exception) -> Exception:
+            if isinstance(error, EverywordError) and type(error) is not StoreError:
+                return error
+            from everyword.api.error_translation import translate  # needed only where something fails
 
-    return call
+            return translate(error, method, (self, *args), kwargs, self.scope.engine.store)
 
+        def each(items: Generator[Any]) -> Generator[Any]:
+            try:
+                yield from items
+            except Exception as error:
+                raise translated(error) from error
 
-def _run(self: Scoped, method: Callable[..., Any], args: Any, kwargs: Any, work: Callable[[], R]) -> R:
-    def translated(error: Exception) -> Exception:
-        if isinstance(error, EverywordError) and type(error) is not StoreError:
-            return error
-        from everyword.api.error_translation import translate  # needed only where something fails
+        def work() -> R:
+            return retry(self.scope.engine, lambda: method(self, *args, **kwargs))
 
-        return translate(error, method, (self, *args), kwargs, self.scope.engine.store)
-
-    def each(items: Generator[Any]) -> Generator[Any]:
+        trace: Any = sys.modules.get("opentelemetry.trace")  # there only if the program uses OpenTelemetry itself
         try:
-            yield from items
+            is_traced = trace is not None and method.__name__ not in _UNTRACED
+            result = _traced(trace, self, method, work) if is_traced else work()
         except Exception as error:
             raise translated(error) from error
+        return cast("R", each(cast("Generator[Any]", result))) if inspect.isgenerator(result) else result
 
-    trace: Any = sys.modules.get("opentelemetry.trace")  # there only if the program uses OpenTelemetry itself
-    try:
-        is_traced = trace is not None and method.__name__ not in _UNTRACED
-        result = _traced(trace, self, method, work) if is_traced else work()
-    except Exception as error:
-        raise translated(error) from error
-    return cast("R", each(cast("Generator[Any]", result))) if inspect.isgenerator(result) else result
+    return call
 
 
 def _traced(trace: Any, self: Scoped, method: Callable[..., Any], work: Callable[[], R]) -> R:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from everyword.api.arguments import Time, checked_id, checked_question, chosen
 from everyword.api.scope import Scope
@@ -16,7 +16,6 @@ from everyword.types.records import Reason, RecordKind
 from everyword.types.statements import History, Statement, StatementKind, Status, Version
 from everyword.types.times import as_datetime
 
-_PAGE = 500  # statements read at a time
 _ANY = "any"
 
 
@@ -44,7 +43,12 @@ def read_history(scope: Scope, id: str | None, events: Sequence[str] | None) -> 
         said = {source.event.id: source.event.at for source in sources}
     return History(
         versions=tuple(
-            Version(statement=one, said_at=said[one.event_id], changes=_changes_of(one, changes)) for one in chain
+            Version(
+                statement=one,
+                said_at=said[one.event_id],
+                changes=tuple(change for change in changes if one.id in (change.statement_id, change.target_id)),
+            )
+            for one in chain
         )
     )
 
@@ -60,10 +64,11 @@ def _stated_by(reader: Reader, events: Sequence[str]) -> list[Statement]:
 def correct_statement(scope: Scope, id: str, text: str, *, by: str | None) -> Statement:
     """Write a correction, and return the statement that holds then."""
     from everyword.knowledge.comparing import payload_of  # not for a process that only asks
+    from everyword.knowledge.graph import speaker_of
 
     words = checked_question(text)
     known, source = again(scope.engine, lambda: _current(scope, id))
-    payload = payload_of(known, speaker=_speaker_of(source))
+    payload = payload_of(known, speaker=speaker_of(source))
     return _edit(scope, known, source, RecordKind.CORRECTION, payload, words, by)
 
 
@@ -107,18 +112,6 @@ def _within_wing(
     ids = {None, *(one.id for one in kept)}
     visible = [one for one in changes if one.event_id in here and {one.statement_id, one.target_id} <= ids]
     return kept, visible
-
-
-def statement_pages(scope: Scope, which: StatementFilter, left: int, *, newest_first: bool) -> Iterator[Statement]:
-    """Read statements in pages, at most `left` of them."""
-    after = 0
-    while left > 0:
-        with scope.reader(STATEMENTS) as reader:
-            rows = reader.statements(which, after=after, newest_first=newest_first, limit=min(left, _PAGE))
-        yield from (statement for _, statement in rows)
-        if len(rows) < _PAGE:
-            return
-        after, left = rows[-1][0], left - len(rows)
 
 
 def _current(scope: Scope, id: str) -> tuple[Statement, Event]:
@@ -168,14 +161,3 @@ def _outcome(scope: Scope, id: str) -> Statement:
 def _source(scope: Scope, known: Statement) -> Event:
     with scope.reader() as reader:
         return next(iter(reader.find([checked_id(known.event_id)]).values())).event
-
-
-def _speaker_of(source: Event) -> str | None:
-    """Name whose statement an event holds: a correction of it speaks for them."""
-    from everyword.knowledge.graph import speaker_of
-
-    return speaker_of(source)
-
-
-def _changes_of(statement: Statement, changes: Sequence[Change]) -> tuple[Change, ...]:
-    return tuple(change for change in changes if statement.id in (change.statement_id, change.target_id))

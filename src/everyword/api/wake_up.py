@@ -11,7 +11,7 @@ from everyword.retrieval.wake_up import WakeUpRequest, candidates, identity_line
 from everyword.storage.protocol import Reader
 from everyword.storage.rows import CONCEPTS, FACTS
 from everyword.text.rendering import name
-from everyword.types.events import Event, Filter
+from everyword.types.events import Filter
 from everyword.types.intents import Identity, WakeUp
 from everyword.types.records import RecordKind
 from everyword.types.trust import effective_at
@@ -30,14 +30,17 @@ def write_wake_up(scope: Scope, budget: int, *, wing: str | None, topic: str | N
     moment = scope.moment(now)
     today = moment.replace(hour=0, minute=0, second=0, microsecond=0)
     with scope.reader(FACTS, CONCEPTS) as reader:
-        project = scope.wing or wing or _latest_wing(reader)
+        recent = (event for _, event in reader.page(Filter(wing=scope.wing), newest_first=True, limit=_LOOKED_BACK))
+        last = max(recent, key=effective_at, default=None)
+        project = scope.wing or wing or (last.wing if last else None)
         request = WakeUpRequest(
             reader=reader,
             wing=scope.wing,
             project=project,
             topic=about,
             today=today,
-            latest=_latest(reader, scope.wing, moment),
+            # What claims to come from the future must not make everything else look old.
+            latest=min(effective_at(last), moment) if last else datetime(1970, 1, 1, tzinfo=UTC),
             intents=cached_intents(scope.engine, reader, wing=scope.wing, now=today),
         )
         first = identity_lines(read_identity(scope, reader, project))
@@ -64,19 +67,3 @@ def set_identity(scope: Scope, text: str, *, wing: str | None, by: str | None, r
 def read_identity(scope: Scope, reader: Reader, wing: str | None) -> Identity | None:
     """Read a wing's identity, or else the space's; a handle on a wing never sees beyond it."""
     return identity_of(reader, [wing] if wing is None or scope.wing is not None else [wing, None])
-
-
-def _latest(reader: Reader, wing: str | None, now: datetime) -> datetime:
-    said = _last_said(reader, wing)
-    # What claims to come from the future must not make everything else look old.
-    return datetime(1970, 1, 1, tzinfo=UTC) if said is None else min(effective_at(said), now)
-
-
-def _latest_wing(reader: Reader) -> str | None:
-    said = _last_said(reader, None)
-    return None if said is None else said.wing
-
-
-def _last_said(reader: Reader, wing: str | None) -> Event | None:
-    rows = reader.page(Filter(wing=wing), newest_first=True, limit=_LOOKED_BACK)
-    return max((event for _, event in rows), key=effective_at, default=None)

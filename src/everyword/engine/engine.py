@@ -21,6 +21,7 @@ from everyword.storage.rows import FENCE_KEY, Access
 from everyword.types.times import Clock, to_micros
 
 MANY = 64  # events counted, from which on a write carries the counts: each is a row more in its transaction
+_DOUBLINGS = 20  # of a wait: enough to reach any longest one
 _LOCK_TIMEOUT_S = 0.1  # closing a memory must not wait long for counts, which only affect ranking
 
 
@@ -186,6 +187,10 @@ class Engine:
     def now(self) -> int:
         """Return the time in microseconds."""
         return to_micros(self.clock())[0]
+
+    def next_attempt(self, attempts: int, *, first_s: int, most_s: int) -> int:
+        """Return when to try again after some failures, in microseconds: each wait is twice the one before."""
+        return self.now() + min(most_s, first_s * 2 ** min(attempts, _DOUBLINGS)) * 1_000_000
 
 
 Progress = Callable[[str, int, int], None]  # the task, units done, units in total

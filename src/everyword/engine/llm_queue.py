@@ -17,7 +17,6 @@ _RETRY_FIRST_S = 2  # after no answer; doubles up to a quarter of an hour
 _RETRY_MOST_S = 900
 _USELESS_FIRST_S = 60  # after a useless answer, since asking again costs tokens; doubles up to a day
 _USELESS_MOST_S = 86_400
-_DOUBLINGS = 20  # enough to reach both limits
 _MOST_USELESS = 3  # useless answers in a row, after which the model itself is taken to be the problem
 _SECOND = 1_000_000  # microseconds
 
@@ -92,7 +91,7 @@ def _postpone(engine: Engine, job: Job, error: EverywordError, what: str) -> Non
     """Postpone a job and warn."""
     about = _is_about_the_question(error)
     first, most = (_USELESS_FIRST_S, _USELESS_MOST_S) if about else (_RETRY_FIRST_S, _RETRY_MOST_S)
-    wait_s = min(most, first * 2 ** min(job.attempts, _DOUBLINGS))
+    due_at = engine.next_attempt(job.attempts, first_s=first, most_s=most)
     with engine.store.file_writer() as writer:
-        writer.fail_job(job, error=str(error), due_at=engine.now() + wait_s * _SECOND)
+        writer.fail_job(job, error=str(error), due_at=due_at)
     engine.models.say(f"{what} is postponed: {error}")

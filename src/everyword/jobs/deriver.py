@@ -272,17 +272,14 @@ class BackgroundDeriver:
                 if encoding:
                     encoding = bool(again(engine, partial(encode_some, engine, patience_s=_PATIENCE_S)))
                     continue
-                done, stuck = again(engine, partial(self._derive, engine, space, left, limit))
+                derive = partial(derive_batch, engine, engine.store, space, left, limit, patience_s=_PATIENCE_S)
+                done, stuck = again(engine, derive)
             except StoreBusy:
                 continue
             left = tuple(view for view in left if view not in stuck)
             if not done and not stuck:
                 return
             limit = _next_limit(limit, time.monotonic() - begun)
-
-    @staticmethod
-    def _derive(engine: Engine, space: str, views: Sequence[str], limit: int) -> tuple[int, frozenset[str]]:
-        return derive_batch(engine, engine.store, space, views, limit, patience_s=_PATIENCE_S)
 
     def _is_quiet(self) -> bool:
         """Wait until no write came for a moment, but not for long; False when the memory closes."""
@@ -311,7 +308,6 @@ _ENCODED_AT_ONCE = 32  # events encoded and committed together
 _LOOKED_AT = 512  # waiting events, among which those of people are encoded before those of assistants
 _RETRY_FIRST_S = 2  # after a failed attempt; doubles up to a quarter of an hour
 _RETRY_MOST_S = 900
-_SECOND = 1_000_000  # microseconds
 
 
 def encode_some(engine: Engine, *, due: bool = True, patience_s: float | None = None) -> int:
@@ -381,5 +377,5 @@ def _postpone(engine: Engine, jobs: Sequence[Job], error: ModelError) -> None:
     engine.models.say(f"Vectors are postponed: {error}")
     with engine.store.file_writer() as writer:
         for job in jobs:
-            wait_s = min(_RETRY_MOST_S, _RETRY_FIRST_S * 2**job.attempts)
-            writer.fail_job(job, error=str(error), due_at=engine.now() + wait_s * _SECOND)
+            due_at = engine.next_attempt(job.attempts, first_s=_RETRY_FIRST_S, most_s=_RETRY_MOST_S)
+            writer.fail_job(job, error=str(error), due_at=due_at)

@@ -102,13 +102,13 @@ def feed(scope: FeedScope, after: str | None, *, limit: int) -> Feed:
     return Feed(news, position=position_of(known), more=more)
 
 
-def read_events(scope: FeedScope, after: int, limit: int) -> list[Row]:
+def _read_events(scope: FeedScope, after: int, limit: int) -> list[Row]:
     """Read events in the order of arrival."""
     rows = scope.reader.log(after=after, limit=limit)
     return [Row(seq, _news("event", one.recorded_at, one) if _sees(scope, one) else None) for seq, one in rows]
 
 
-def read_concepts(scope: FeedScope, after: int, limit: int) -> list[Row]:
+def _read_concepts(scope: FeedScope, after: int, limit: int) -> list[Row]:
     """Read the concepts that were formed and still exist, each at the entry that gave it its first label."""
     rows = scope.reader.fold_entries(after=after, limit=limit)
     ids = sorted({entry.node_id for _, entry in rows if entry.action in _WORDED})
@@ -125,7 +125,7 @@ def read_concepts(scope: FeedScope, after: int, limit: int) -> list[Row]:
     ]
 
 
-def read_jobs(scope: FeedScope, after: int, limit: int) -> list[Row]:
+def _read_jobs(scope: FeedScope, after: int, limit: int) -> list[Row]:
     """Read the jobs that were queued and still wait."""
     rows = scope.reader.jobs_of(after=after, limit=limit)
     events = scope.reader.fetch([row.seq for row in rows])
@@ -203,12 +203,12 @@ def _news(kind: str, at: datetime, item: object) -> News:
 
 
 SOURCES = (
-    Source("event", "event", "events", read_events),
+    Source("event", "event", "events", _read_events),
     Source("statement", "statement", "statements", _read_statements),
-    Source("concept", "concept", "fold_journal", read_concepts),
+    Source("concept", "concept", "fold_journal", _read_concepts),
     Source("intent", "intent", "events", _read_intents),
     Source("todo", "intent", "statements", _read_todos),
-    Source("job", "job", "jobs", read_jobs),
+    Source("job", "job", "jobs", _read_jobs),
     Source("forgotten", "forgotten", "receipts", _read_forgotten),
 )
 KINDS = tuple(dict.fromkeys(source.kind for source in SOURCES))
@@ -228,12 +228,7 @@ class ChangeKind(StrEnum):
     JOB = "job"
 
 
-_READ: Mapping[ChangeKind, ReadSource] = {
-    ChangeKind.EVENT: read_events,
-    ChangeKind.CONCEPT: read_concepts,
-    ChangeKind.JOB: read_jobs,
-}
-_TABLES = {ChangeKind.EVENT: "events", ChangeKind.CONCEPT: "fold_journal", ChangeKind.JOB: "jobs"}
+_BY_PLACE = {source.place: source for source in SOURCES}  # of the kinds that a program can subscribe to, but intents
 _REPORTED_ONCE = (ChangeKind.INTENT, ChangeKind.CONCEPT)
 
 
@@ -251,10 +246,14 @@ def subscribe(
         try:
             with subscription.lock:
                 new = again(engine, partial(_new_items, engine, subscription))
-            for item in new:  # not under the lock: a callback may write
-                _call(engine, callback, item)
         except Exception as error:  # the write is committed and must not fail now
             _warn(engine, error)
+            return
+        for item in new:  # not under the lock: a callback may write
+            try:
+                callback(item)
+            except Exception as error:
+                _warn(engine, error)
 
     engine.listeners.append(notify)
 
@@ -306,7 +305,7 @@ class _Subscription:
         if self.kind is ChangeKind.INTENT:
             self._known |= {one.id for one in self._intents(reader, now)}
         else:
-            self._position = reader.last_number(_TABLES[self.kind])
+            self._position = reader.last_number(_BY_PLACE[self.kind].table)
 
     def new_items(self, reader: Reader, now: datetime) -> list[Any]:
         """Return the items that the subscriber does not know, up to its hourly limit."""
@@ -331,7 +330,7 @@ class _Subscription:
         found: list[Any] = []
         scope = FeedScope(reader=reader, wing=self.wing)
         position = self._position
-        while rows := _READ[self.kind](scope, position, _ROWS_AT_ONCE):
+        while rows := _BY_PLACE[self.kind].read(scope, position, _ROWS_AT_ONCE):
             found += [row.news.item for row in rows if row.news is not None]
             position = rows[-1].number
         self._position = position  # only now: an interrupted read starts over
@@ -358,13 +357,6 @@ def _new_items(engine: Engine, subscription: _Subscription) -> list[Any]:
         return subscription.new_items(reader, engine.clock())
 
 
-def _call(engine: Engine, callback: Callable[[Any], None], item: Any) -> None:
-    try:
-        callback(item)
-    except Exception as error:
-        _warn(engine, error)
-
-
 def _warn(engine: Engine, error: Exception) -> None:
     engine.models.say(f"A listener failed ({type(error).__name__}: {error}).")
 
@@ -376,7 +368,6 @@ SECRET_PREFIX = "whsec_"
 _MOST_OF_A_KIND = 100  # items in one delivery
 _RETRY_FIRST_S = 2  # after a failed delivery; doubles up to an hour
 _RETRY_MOST_S = 3_600
-_DOUBLINGS = 12  # enough to reach that hour
 _LONGEST_ERROR = 500  # characters
 _SECOND = 1_000_000  # microseconds
 
@@ -424,7 +415,8 @@ def _deliver_to(
         failure = _post(engine, stored, wanted, send, to_json) if wanted else None
         with engine.store.file_writer() as writer:
             if failure is not None:
-                writer.fail_webhook(webhook, error=failure[:_LONGEST_ERROR], due_at=_next_attempt(engine, webhook))
+                due_at = engine.next_attempt(webhook.attempts, first_s=_RETRY_FIRST_S, most_s=_RETRY_MOST_S)
+                writer.fail_webhook(webhook, error=failure[:_LONGEST_ERROR], due_at=due_at)
                 return accepted
             if not writer.move_webhook(webhook, found.position, delivered=len(wanted)):
                 return accepted  # another process moved or removed it meanwhile
@@ -444,7 +436,3 @@ def _post(engine: Engine, stored: StoredWebhook, wanted: Feed, send: Send, to_js
         return str(error)
     except Exception as error:  # must not keep the other webhooks from being served
         return f"{type(error).__name__}: {error}"
-
-
-def _next_attempt(engine: Engine, webhook: Webhook) -> int:
-    return engine.now() + min(_RETRY_MOST_S, _RETRY_FIRST_S * 2 ** min(webhook.attempts, _DOUBLINGS)) * _SECOND

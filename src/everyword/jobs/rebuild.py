@@ -48,7 +48,8 @@ def derive_beside(engine: Engine, space: str, progress: Progress) -> None:
     for _ in range(_TRIES):
         scratch = open_scratch()
         try:
-            _begin(engine.store, scratch, space)
+            with engine.store.table_reader() as reader:  # the small tables must be there before events
+                copy_base(reader, scratch, space, (*READ, "model_readings"))
             copied = _Copied(0, 0)
             while True:
                 copied = _derived(engine, scratch, space, copied, progress)
@@ -70,12 +71,6 @@ class _Copied(NamedTuple):
 
 
 _DONE, _ANEW, _MORE = "done", "anew", "more"
-
-
-def _begin(store: Store, scratch: Store, space: str) -> None:
-    """Copy the small tables, which must be there before events."""
-    with store.table_reader() as reader:
-        copy_base(reader, scratch, space, (*READ, "model_readings"))
 
 
 def copy_base(reader: Tables, scratch: Store, space: str, tables: Iterable[str]) -> None:

@@ -264,17 +264,24 @@ def searchable_spans(text: str) -> list[Span]:
 
 def prose(text: str) -> str:
     """Blank out what is not somebody's own prose: code, logs, tables, quotations, captions. Offsets stay the same."""
-    kept: list[str] = []
-    fence, is_short = "", text.count("\n") < _FEWEST_LINES
-    for match in _LINE.finditer(text):
-        line = match[0]
-        mark = _CODE_FENCE.match(line)
-        if mark and (not fence or (line.strip() == mark[1] and mark[1].startswith(fence))):
-            fence = "" if fence else mark[1]
-            kept.append(_blank(line))
-        else:
-            kept.append(_blank(line) if fence or not _is_prose(line.strip(), is_short) else line)
+    is_short = text.count("\n") < _FEWEST_LINES
+    kept = [
+        match[0] if not code and _is_prose(match[0].strip(), is_short) else _blank(match[0])
+        for match, code in _lines(text)
+    ]
     return _CAPTION.sub(lambda found: _blank(found[0]), "".join(kept))
+
+
+def _lines(text: str) -> Iterator[tuple[re.Match[str], str]]:
+    """Give each line, with "fence" for one that begins or ends a block of code, and "code" for those between."""
+    fence = ""
+    for match in _LINE.finditer(text):
+        mark = _CODE_FENCE.match(match[0])
+        if mark and (not fence or (match[0].strip() == mark[1] and mark[1].startswith(fence))):
+            fence = "" if fence else mark[1]
+            yield match, "fence"
+        else:
+            yield match, "code" if fence else ""
 
 
 def _is_prose(line: str, is_short: bool) -> bool:
@@ -294,19 +301,16 @@ def _may_skip(text: str) -> bool:
 
 def _skipped_lines(text: str) -> Iterator[Span]:
     """Give the lines of each block beyond its first ones; a block is a run of lines of one kind."""
-    fence = ""
     block, lines = "", 0
     seen: set[str] = set()
-    for match in _LINE.finditer(text):
-        line = match[0].strip()
-        mark = _CODE_FENCE.match(match[0])
-        if mark and (not fence or (line == mark[1] and mark[1].startswith(fence))):
-            fence = "" if fence else mark[1]
+    for match, code in _lines(text):
+        if code == "fence":
             block, lines = "code", 0
             yield Span(*match.span())
             continue
+        line = match[0].strip()
         words = {word.lower() for word in _WORD.findall(line)}
-        kind = "code" if fence else _kind(line, words, seen)
+        kind = code or _kind(line, words, seen)
         seen |= words
         if not line:
             continue

@@ -19,6 +19,7 @@ from typing import Any, Protocol, cast
 
 from everyword.lazy_patterns import lazy_pattern
 from everyword.types.events import Event
+from everyword.types.graph import folded
 
 Stemming = Callable[[str], str]
 
@@ -199,8 +200,6 @@ _VERSION = lazy_pattern(r"v\d+(?:\.\d+)+\S*")
 _UNSEEN = "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]"
 _GROUPED_NUMBER = lazy_pattern(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 
-_FOLDED_BELOW = 0x0530  # Latin, Greek, Cyrillic: in other scripts a combining mark makes another letter
-_NO_DECOMPOSITION = str.maketrans({"ø": "o", "đ": "d", "ł": "l", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe"})
 _CACHED_PIECES = 1 << 17  # a vocabulary with its punctuation
 _LONGEST_CACHED = 100  # characters; a longer piece is data, not a word that recurs
 
@@ -303,14 +302,14 @@ def _spaced_terms(token: str) -> tuple[int, ...]:
 
 
 def _forms(part: str) -> list[str]:
-    folded = _fold(part)
-    if not folded.isascii() and (cut := stemmer_of(folded)) is not None:
+    plain = _fold(part)
+    if not plain.isascii() and (cut := stemmer_of(plain)) is not None:
         other = cut(bare(part))
-        return [folded] if other == folded else [folded, other]
-    stem = _english(folded)
-    if stem == folded or (part == folded and part.isalpha()):
+        return [plain] if other == plain else [plain, other]
+    stem = _english(plain)
+    if stem == plain or (part == plain and part.isalpha()):
         return [stem]
-    return [stem, "=" + folded] if part[:1].isupper() or not part.isalpha() else [stem]
+    return [stem, "=" + plain] if part[:1].isupper() or not part.isalpha() else [stem]
 
 
 def _humps(part: str) -> list[str]:
@@ -322,15 +321,7 @@ def _humps(part: str) -> list[str]:
 
 
 def _fold(word: str) -> str:
-    word = word.casefold().replace("’", "'")
-    if word.isascii():
-        return word
-    letters: list[str] = []
-    for char in unicodedata.normalize("NFKD", word):
-        if unicodedata.combining(char) and letters and ord(letters[-1][-1]) < _FOLDED_BELOW:
-            continue
-        letters.append(char)
-    return unicodedata.normalize("NFC", "".join(letters).translate(_NO_DECOMPOSITION))
+    return word.casefold() if word.isascii() else folded(word.replace("’", "'"))
 
 
 def _unspaced(token: str) -> bool:

@@ -103,58 +103,54 @@ class ConceptView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AddNode:
+class _Change:
+    reason: str
+    grounded_in: tuple[str, ...]  # ids of events
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddNode(_Change):
     """Add a concept together with its events."""
 
     id: str
     label: str
     description: str
-    reason: str
-    grounded_in: tuple[str, ...]  # ids of events
     body: Mapping[str, Json] = field(default_factory=dict[str, Json])  # further members of this kind of node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AddEdge:
+class AddEdge(_Change):
     """Add an edge, or support an existing one again."""
 
     source: str
     target: str
     kind: EdgeKind
     weight: float
-    reason: str
-    grounded_in: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UpdateNode:
+class UpdateNode(_Change):
     """Reword a node; its history keeps the old wording."""
 
     id: str
-    reason: str
-    grounded_in: tuple[str, ...]
     label: str | None = None
     description: str | None = None
     body: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MergeNodes:
+class MergeNodes(_Change):
     """Let the stronger of two concepts absorb the other with all its edges and their history."""
 
     id: str  # the one that stays
     absorbed: str
-    reason: str
-    grounded_in: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RemoveNode:
+class RemoveNode(_Change):
     """Close a node, or one edge of it where `edge` and `target` are given."""
 
     id: str
-    reason: str
-    grounded_in: tuple[str, ...]
     edge: EdgeKind | None = None
     target: str | None = None
 

@@ -122,16 +122,6 @@ def checked_label(name: str) -> str:
     return name
 
 
-def checked_permission(permission: str) -> Permission:
-    """Check a permission."""
-    try:
-        return Permission(permission)
-    except ValueError as error:
-        raise InvalidInput(
-            f"Unknown permission {permission!r}.", fix=f"Choose one of {', '.join(one.value for one in Permission)}."
-        ) from error
-
-
 def _covers(pattern: str, space: str) -> bool:
     if pattern == EVERY_SPACE:
         return True
