@@ -50,7 +50,14 @@ ASSISTANTS = {
     "claude": Assistant(
         ".claude",
         ("--dangerously-skip-permissions", "-p"),
-        {"ANTHROPIC_BASE_URL": "{url}", "ANTHROPIC_API_KEY": "none", "IS_SANDBOX": "1", "MCP_TIMEOUT": "60000"},
+        {
+            "ANTHROPIC_BASE_URL": "{url}",
+            "ANTHROPIC_API_KEY": "none",
+            "IS_SANDBOX": "1",
+            "MCP_CONNECTION_NONBLOCKING": "0",  # the first prompt waits for the MCP server, also on a loaded machine
+            "MCP_CONNECT_TIMEOUT_MS": "60000",
+            "MCP_TIMEOUT": "60000",
+        },
     ),
     "codex": Assistant(
         ".codex",

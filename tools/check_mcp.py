@@ -63,6 +63,8 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             wrong = _failing(names, [given.node, str(suite)], command, Path(folder))
         print(f"{server}: {len(names) - len(wrong)} of {len(names)} scenarios pass")
+        if server in NOT_DECLARED:
+            print(f"  not declared, so not asked for: {', '.join(sorted(NOT_DECLARED[server]))}")
         for name, told in wrong.items():
             print(f"  fails: {name}: {told}")
         failed += len(wrong)
