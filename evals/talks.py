@@ -19,7 +19,6 @@ from evals.graphs import event_of, sentence_vector
 from evals.terminal import Progress, silent
 from evals.values import Line, Task
 from everyword import Memory
-from everyword.storage.rows import COUNTED
 
 PAIRS = 2_000  # of any two events of a talk, to tell how alike they are
 SHOWN = ("events", "concepts", "largest", "inside", "alike within", "alike at all")
@@ -59,7 +58,7 @@ def _measured(lines: Sequence[Line], embedder: Any) -> dict[str, Any]:
         memory.admin.settle()
         texts = {event.id: event.text for event in memory.events()}
         views = [memory.concepts.get(concept.id) for concept in memory.concepts.list()]
-    held = {view.concept.label: [one.event_id for one in view.grounds if one.weight >= COUNTED] for view in views}
+    held = {view.concept.label: [one.event_id for one in view.grounds] for view in views}
     largest = sorted(held, key=lambda label: (-len(held[label]), label))
     vector = cache(lambda id: _unit(sentence_vector(texts[id])))
     within = [pair for ids in held.values() for pair in itertools.combinations(dict.fromkeys(ids), 2)]
