@@ -130,8 +130,14 @@ async function answer(sent) {
     if (error.name === "AbortError") throw error;
     throw gone();
   }
-  if (response.ok) return response.json().catch(() => ({}));
+  if (response.ok) return response.json().catch(nothing);
   throw refusal(await problem(response), response.status);
+}
+
+/** Take a body without JSON for nothing; a view that was left before the body came gets none. */
+function nothing(error) {
+  if (error.name === "AbortError") throw error;
+  return {};
 }
 
 async function problem(response) {
