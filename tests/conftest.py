@@ -35,6 +35,7 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 
+@pytest.hookimpl(optionalhook=True)  # the environments of frameworks have no xdist
 def pytest_xdist_auto_num_workers() -> int | None:
     """Start three workers for two cores: tests often wait for a server, a browser or a process."""
     if os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS"):
