@@ -163,6 +163,11 @@ def test_one_browses_finds_and_opens_a_conversation_at_the_line(served: Served, 
 def test_every_message_has_a_menu_with_its_edits(served: Served, page: Page) -> None:
     opened(page, served, "browse/session/moving")
     line = page.locator(".message", has_text="I work at Caudal Labs.")
+    line.locator(".menu summary").focus()
+    page.keyboard.press("Enter")
+    expect(line.get_by_text("Copy link")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(line.get_by_text("Copy link")).not_to_be_visible()
     choose(page, line.locator(".menu"), "Correct what was read")
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("button", name="Correct").click()
@@ -184,11 +189,6 @@ def test_every_message_has_a_menu_with_its_edits(served: Served, page: Page) -> 
     dialog.get_by_role("button", name="Forget it").click()
     toast(page, "Forgotten for good")
     expect(box).to_have_count(0)
-    line.locator(".menu summary").focus()
-    page.keyboard.press("Enter")
-    expect(line.get_by_text("Copy link")).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(line.get_by_text("Copy link")).not_to_be_visible()
 
 
 def test_one_puts_in_words_files_and_an_identity(served: Served, browser: Browser, tmp_path: Path) -> None:
