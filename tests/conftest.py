@@ -35,15 +35,6 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 
-@pytest.hookimpl(optionalhook=True)  # the environments of frameworks have no xdist
-def pytest_xdist_auto_num_workers() -> int | None:
-    """Start three workers for two cores: tests often wait for a server, a browser or a process."""
-    if os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS"):
-        return None  # xdist reads it itself
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return cores + (cores + 1) // 2
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the fast tests first; within a folder the order stays."""
 
