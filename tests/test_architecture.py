@@ -33,7 +33,6 @@ ONLY_IN = {
     "Stemmer": ("text/terms.py",),
     "fcntl": ("storage/sqlite/write_lock.py",),
     "msvcrt": ("storage/sqlite/write_lock.py",),
-    "rich": ("interfaces/cli/",),
 }
 SQL = re.compile(
     r"\b(SELECT\s.+?\sFROM|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(TABLE|INDEX|UNIQUE))\b",
@@ -101,7 +100,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     """`everyword --help` must not pay for numpy."""
     code = (
         "import sys, everyword, everyword.errors; "
-        "heavy = {'numpy', 'apsw', 'onnxruntime', 'tokenizers', 'rich'} & set(sys.modules); "
+        "heavy = {'numpy', 'apsw', 'onnxruntime', 'tokenizers'} & set(sys.modules); "
         "raise SystemExit(str(heavy) if heavy else 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

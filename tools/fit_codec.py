@@ -11,15 +11,15 @@ import argparse
 import json
 import lzma
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.progress import track
 
+from everyword.interfaces.cli.terminal import Terminal
 from everyword.models.embedders import POOLED_DIMS, ColbertSmall, EverywordSmall
 from everyword.models.encoder import Marker, TokenEncoder, TwoHeadEncoder
 from everyword.models.token_codec import (
@@ -32,6 +32,7 @@ from everyword.models.token_codec import (
 from everyword.models.weights import COLBERT_SMALL, EVERYWORD_SMALL, find_model
 from everyword.types.times import day_in_words
 
+_Encoded = TypeVar("_Encoded")
 Floats = NDArray[np.float32]
 Fitted = tuple[dict[str, NDArray[Any]], list[Floats]]  # a codec, and the tokens that it was fitted to
 
@@ -111,9 +112,16 @@ def without_projection(dims: int) -> dict[str, NDArray[Any]]:
     }
 
 
+def _with_progress(encoded: Iterable[_Encoded], total: int) -> Iterator[_Encoded]:
+    with Terminal(json_wanted=False).progress("Encoding") as report:
+        for done, one in enumerate(encoded, 1):
+            report("lines", done, total)
+            yield one
+
+
 def _everyword_small(lines: list[str], questions: list[str], rng: np.random.Generator) -> Fitted:
     embedder, encoder = EverywordSmall(), TwoHeadEncoder(find_model(EVERYWORD_SMALL))
-    encoded = track(encoder.encode_many(lines, Marker.PASSAGE), total=len(lines), description="Encoding lines")
+    encoded = _with_progress(encoder.encode_many(lines, Marker.PASSAGE), len(lines))
     tokens = [embedder.stored(text) for text in encoded]
     asked = np.concatenate([text.tokens for text in encoder.encode_many(questions, Marker.QUESTION)])
     return without_projection(EverywordSmall.TOKEN_DIMS) | quantizer(np.concatenate(tokens), asked, rng), tokens
@@ -121,7 +129,7 @@ def _everyword_small(lines: list[str], questions: list[str], rng: np.random.Gene
 
 def _colbert_small(lines: list[str], questions: list[str], rng: np.random.Generator) -> Fitted:
     encoder = TokenEncoder(find_model(COLBERT_SMALL))
-    states = list(track(encoder.encode_many(lines, Marker.PASSAGE), total=len(lines), description="Encoding lines"))
+    states = list(_with_progress(encoder.encode_many(lines, Marker.PASSAGE), len(lines)))
     components, _ = _components(np.concatenate(states))
     # Rounded first, so that all that follows is fitted to what will be used.
     projection = components[:, : ColbertSmall.TOKEN_DIMS].astype(np.float16)

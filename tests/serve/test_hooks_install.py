@@ -15,11 +15,10 @@ import pytest
 
 from everyword import __version__
 from everyword.errors import BadLocation, InvalidInput, InvalidSetting
-from everyword.interfaces import hooks
 from everyword.interfaces.cli import main as cli
+from everyword.interfaces.cli.parser import read
 from everyword.interfaces.hooks import install
 from everyword.interfaces.hooks.agents import AGENTS, EVENTS
-from everyword.interfaces.hooks.commands import _parser  # pyright: ignore[reportPrivateUsage]
 from everyword.interfaces.hooks.state import load
 from everyword.interfaces.mcp.__main__ import _parser as mcp_parser  # pyright: ignore[reportPrivateUsage]
 
@@ -268,21 +267,21 @@ def test_status_tells_what_is_there(path: Path, home: Path) -> None:
 
 def test_the_commands(path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["--settings", str(path), "--home", str(home)]
-    assert hooks.main(["install", *asked, "--memory", "m.db", "--dry-run"]) == 0
+    assert cli(["hook", "install", *asked, "--memory", "m.db", "--dry-run"]) == 0
     assert "+++" in capsys.readouterr().out
-    assert hooks.main(["install", *asked, "--memory", "m.db", "--yes", "--every", "7"]) == 0
+    assert cli(["hook", "install", *asked, "--memory", "m.db", "--yes", "--every", "7"]) == 0
     assert "A backup is in" in capsys.readouterr().out
-    assert hooks.main(["off", "SessionStart", "--home", str(home)]) == 0
+    assert cli(["hook", "off", "SessionStart", "--home", str(home)]) == 0
     capsys.readouterr()
-    assert hooks.main(["status", "--home", str(home)]) == 0
+    assert cli(["hook", "status", "--home", str(home)]) == 0
     assert "switched off: SessionStart" in capsys.readouterr().out
-    assert hooks.main(["status", "--json", "--home", str(home)]) == 0
+    assert cli(["hook", "status", "--json", "--home", str(home)]) == 0
     seen = json.loads(capsys.readouterr().out)
     assert (seen["on"]["SessionStart"], seen["settings"]["save_every"]) == (False, 7)
-    assert hooks.main(["off", "Nothing", "--home", str(home)]) == 2
-    assert hooks.main(["uninstall", *asked, "--yes"]) == 0
+    assert cli(["hook", "off", "Nothing", "--home", str(home)]) == 2
+    assert cli(["hook", "uninstall", *asked, "--yes"]) == 0
     assert json.loads(path.read_text(encoding="utf-8")) == THEIRS
-    assert hooks.main(["uninstall", "--settings", str(path) + ".none", "--home", str(home), "--yes"]) == 9
+    assert cli(["hook", "uninstall", "--settings", str(path) + ".none", "--home", str(home), "--yes"]) == 9
     assert "does not exist" in capsys.readouterr().err
     with pytest.raises(BadLocation):
         install.uninstall(str(path) + ".none", home=home)
@@ -299,7 +298,7 @@ def test_a_home_that_can_not_be_written_is_told(
         install.install(path, memory="m.db", home=home)
         (home / "hooks.json.new").mkdir()
     before = path.read_text(encoding="utf-8")
-    assert hooks.main([verb, *asked, "--home", str(home)]) == 9
+    assert cli(["hook", verb, *asked, "--home", str(home)]) == 9
     assert "can't be" in capsys.readouterr().err
     assert path.read_text(encoding="utf-8") == before
 
@@ -330,7 +329,7 @@ def nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_without_a_home_the_fix_is_told(
     tmp_path: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert hooks.main(arguments) == 9
+    assert cli(["hook", *arguments]) == 9
     assert "Set HOME" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
@@ -351,14 +350,14 @@ def test_the_settings_in_the_documents_can_be_read() -> None:
     assert [list(json.loads(block)) for block in blocks] == [["mcpServers"]] * len(blocks)
     assert blocks
     for line in re.findall(r"^everyword hook (.*)$", page, re.MULTILINE):
-        _parser().parse_args(shlex.split(line, comments=True))
+        read(["hook", *shlex.split(line, comments=True)])
     for line in re.findall(r"^everyword mcp ?(.*)$", page, re.MULTILINE):
         mcp_parser().parse_args(["--memory", "m.db", *shlex.split(line, comments=True)])
 
 
 def test_without_a_terminal_nothing_is_done_unasked(path: Path, home: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "everyword.interfaces.hooks", "install", "--settings", str(path), "--home", str(home)],
+        [sys.executable, "-m", "everyword", "hook", "install", "--settings", str(path), "--home", str(home)],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=True,

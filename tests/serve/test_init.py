@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from everyword import Memory
-from everyword.interfaces import hooks
 from everyword.interfaces.cli import main
 from everyword.interfaces.hooks import install, state
 from everyword.interfaces.hooks.state import EVENTS
@@ -151,7 +150,7 @@ def test_what_the_user_changed_since_stays_when_it_is_undone(home: Path) -> None
     path.write_text(path.read_text() + "\n[mcp_servers.mine]\ncommand = 'y'\n")
     state = home / ".claude.json"
     state.write_text(state.read_text().replace("7", "8"))
-    assert hooks.main(["uninstall", "all", "--yes"]) == 0
+    assert main(["hook", "uninstall", "all", "--yes"]) == 0
     codex = tomllib.loads(path.read_text())
     assert set(codex["mcp_servers"]) == {"mine"}
     assert json.loads(state.read_text()) == {"numStartups": 8, "mcpServers": {"other": {"command": "x"}}}

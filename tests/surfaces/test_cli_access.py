@@ -59,7 +59,7 @@ def test_a_webhook_is_made_listed_and_removed(capsys: pytest.CaptureFixture[str]
         (["keys"], 2, "Missing verb"),
         (["keys", "create", "x", "--space", "a*"], 2, "is not a valid pattern"),
         (["keys", "create", "x", "--expires", "whenever"], 2, "is not a time"),
-        (["keys", "create", "x", "--may", "everything"], 2, "--may"),
+        (["keys", "create", "x", "--may", "everything"], 2, "Unknown permission"),
         (["keys", "revoke", "nothing"], 4, "There is no key"),
         (["webhooks", "add", "nonsense"], 2, "is not an address"),
         (["webhooks", "remove", "nothing"], 4, "There is no webhook"),

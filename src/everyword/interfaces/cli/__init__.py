@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 # Exit codes that shells report for signals: 128 + SIGINT, 128 + SIGPIPE.
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141
+_PROGRAMS = {"mcp": "mcp", "serve": "http"}  # the package of each
+# Where a verb runs that is no operation.
+_MODULES = {"doctor": "cli.doctor", "init": "cli.init", "hook": "hooks.commands"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -71,21 +74,21 @@ def _write_help(asked: str) -> int:
 
 def _run(arguments: Sequence[str], terminal: Terminal) -> int:
     import os
+    from importlib import import_module
 
     from everyword.errors import EverywordError
-    from everyword.interfaces.cli.parser import program_of, read
+    from everyword.interfaces.cli.parser import read
 
     try:
-        program = program_of(arguments)
-        if program is not None:
-            return _run_program(*program, terminal)
         request = read(arguments)
+        if isinstance(request, tuple):
+            name, rest = request
+            return import_module(f"everyword.interfaces.{_PROGRAMS[name]}.__main__").main(rest)
         terminal.json_wanted = request.json
         # Imported after parsing, so that --help and usage errors are fast.
-        from everyword.interfaces.cli.commands import run
-
-        return run(request, terminal)
-    except SystemExit as done:  # argparse, after --help or --version
+        module = _MODULES.get(request.operation.name.split()[0], "cli.commands")
+        return import_module(f"everyword.interfaces.{module}").run(request, terminal)
+    except SystemExit as done:  # argparse, after --help
         return done.code if isinstance(done.code, int) else 0
     except EverywordError as error:
         terminal.error(error)
@@ -100,30 +103,3 @@ def _run(arguments: Sequence[str], terminal: Terminal) -> int:
         )
         terminal.error(fault)
         return fault.exit_code
-
-
-def _run_program(name: str, arguments: list[str], terminal: Terminal) -> int:
-    """Run a command that parses its own arguments. Each is imported only if called."""
-    if name in ("keys", "webhooks", "migrate", "worker"):
-        from everyword.interfaces.cli.programs import main as program
-
-        return program(name, arguments, terminal)
-    if name == "init":
-        from everyword.interfaces.cli.init import main as init
-
-        return init(arguments)
-    if name == "hook":
-        from everyword.interfaces.hooks import main as hook
-
-        return hook(arguments)
-    if name == "sync":
-        from everyword.interfaces.cli.sync import main as sync
-
-        return sync(arguments, terminal)
-    if name == "serve":
-        from everyword.interfaces.http.__main__ import main as serve
-
-        return serve(arguments)
-    from everyword.interfaces.mcp.__main__ import main as mcp
-
-    return mcp(arguments, program="everyword mcp")

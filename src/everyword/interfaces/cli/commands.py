@@ -1,4 +1,4 @@
-"""Run an operation of the command line: open the memory, run it, show the result."""
+"""Run a verb of the command line: open the memory, run its operation, show the result."""
 
 from __future__ import annotations
 
@@ -8,22 +8,27 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from dataclasses import asdict
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from everyword.engine.encoding import EverywordNotice
-from everyword.errors import EverywordError, InvalidInput, InvalidTime
+from everyword.engine.retry import when_there
+from everyword.errors import EverywordError, InvalidInput, InvalidTime, StoreUnreachable
 from everyword.interfaces.cli import results
 from everyword.interfaces.cli.defaults import default_path
-from everyword.interfaces.cli.page import Page
-from everyword.interfaces.cli.parser import DOCTOR, WATCH, Request, UsageError
-from everyword.interfaces.cli.terminal import Terminal, progress
+from everyword.interfaces.cli.parser import Request, UsageError
+from everyword.interfaces.cli.terminal import Page, Terminal
 from everyword.interfaces.operations import BY_NAME, Operation
 from everyword.interfaces.operations.parameters import TIME
 from everyword.memory import Memory
+from everyword.settings import Settings
+from everyword.storage.copy import copy_store
+from everyword.storage.opening import open_store
 from everyword.types.events import Imported
 from everyword.types.serialization import to_json
 from everyword.types.times import Zone, in_zone, shown_in, utc_now, zone_of
@@ -31,51 +36,48 @@ from everyword.types.times import Zone, in_zone, shown_in, utc_now, zone_of
 _FORGET_PREVIEW = 5  # events: enough to notice a mistake
 _TIMES = "Write it as 2026-04-02, 2026-04-02T10:00+01:00, yesterday, last Monday or 3 days ago."
 _SIGNAL_CHECK_S = 1.0  # how soon a signal is noticed on systems where it does not end a wait
+_WAIT_FOR_SERVER_S = 60.0  # both may start together; after that, a supervisor may restart us
 
 
 def run(request: Request, terminal: Terminal) -> int:
-    """Run the command; return the exit code."""
+    """Run the verb; return the exit code."""
     operation = request.operation
     results.show_times_in(zone_of(request.tz))
-    if request.verb == WATCH:
-        with _notices_as_notes(terminal), _open_memory(request) as memory:
-            return _watch(memory, request, terminal)
-    if operation is None:
-        assert request.verb == DOCTOR
-        from everyword.interfaces.cli.doctor import doctor
-
-        return doctor(request, request.memory or default_path(), terminal)
-    arguments = _with_times(request, operation, _with_standard_input(request, operation))
-    _check_forget_is_confirmed(request, terminal)
-    _note_unused_scope(request, operation, terminal)
-    with _notices_as_notes(terminal), _open_memory(request, operation) as memory:
-        if operation.name == "forget":
-            return _forget(memory, arguments, request, terminal)
-        if operation.name == "import":
-            if "watch" in request.extras:
-                return _watch_files(memory, arguments, terminal)
-            return _import(memory, arguments, terminal)
-        if operation.name == "ask" and request.llm and not terminal.json_wanted:
-            # Streamed to standard error; the final answer, with checked citations, goes to standard output.
-            arguments["on_text"] = terminal.say_piece
-        if operation.progress:
-            with progress(terminal, operation.name) as report:
-                result = operation.run(memory, {**arguments, "progress": report})
-        else:
-            result = operation.run(memory, arguments)
-        return _show(operation, result, request, terminal)
+    terminal.page.explain = "explain" in request.extras
+    with _notices_as_notes(terminal):
+        if own := _OWN.get(operation.name):
+            return own(request, terminal)
+        arguments = _with_times(request, operation, _with_standard_input(request, operation))
+        _check_forget_is_confirmed(request, terminal)
+        _note_unused_scope(request, operation, terminal)
+        with _open_memory(request) as memory:
+            if operation.name == "forget":
+                return _forget(memory, arguments, request, terminal)
+            if operation.name == "import":
+                if "watch" in request.extras:
+                    return _watch_files(memory, arguments, terminal)
+                return _import(memory, arguments, terminal)
+            if operation.name == "ask" and request.llm and not terminal.json_wanted:
+                # Streamed to standard error; the final answer, with checked citations, goes to standard output.
+                arguments["on_text"] = terminal.say_piece
+            if operation.progress:
+                with terminal.progress(operation.name) as report:
+                    result = operation.run(memory, {**arguments, "progress": report})
+            else:
+                result = operation.run(memory, arguments)
+            return _show(operation, result, request, terminal)
 
 
 @contextmanager
-def _open_memory(request: Request, operation: Operation | None = None) -> Generator[Memory]:
-    """Open the memory of a request. Only operations that write events create a missing one."""
-    creates = operation is not None and operation.creates
+def _open_memory(request: Request) -> Generator[Memory]:
+    """Open the memory of a request. Only operations that write create a missing one."""
+    creates = request.operation.creates
     location = request.memory or default_path(make_folder=creates)
     with Memory.open(
         location, embedder=request.embedder, llm=request.llm, reranker=request.reranker, create=creates
     ) as memory:
         handle = memory if request.space is None else memory.space(request.space)
-        takes_wing = operation is not None and operation.parameter("wing") is not None
+        takes_wing = request.operation.parameter("wing") is not None
         yield handle if request.wing is None or takes_wing else handle.wing(request.wing)
 
 
@@ -157,6 +159,8 @@ def _show(operation: Operation, result: Any, request: Request, terminal: Termina
             view(terminal.page, result, request)
         else:
             results.VIEWS[operation.name](terminal.page, result)
+        if note := _NOTES.get(operation.name):
+            terminal.note(note)
     elif operation.name == "events":
         terminal.document_of(operation.result, map(to_json, result))
     else:
@@ -181,11 +185,14 @@ def _exported(page: Page, result: int, request: Request) -> None:
 
 # Views that depend on the request; results.VIEWS has the others.
 _REQUEST_VIEWS: dict[str, Callable[[Page, Any, Request], None]] = {
-    "recall": lambda page, result, request: results.hits(page, result, explain="explain" in request.extras),
-    "wake_up": lambda page, result, request: results.wake_up(page, result, explain="explain" in request.extras),
     "rebuild": _rebuilt,
     "backup": _backed_up,
     "export": _exported,
+    "webhooks remove": lambda page, _, request: page.line(f"removed {request.arguments['id']}"),
+}
+_NOTES = {
+    "keys create": "The key is shown only once. Send it as: Authorization: Bearer KEY",
+    "webhooks add": "The secret is shown only once. It signs the deliveries (Standard Webhooks).",
 }
 
 
@@ -195,13 +202,13 @@ _REQUEST_VIEWS: dict[str, Callable[[Page, Any, Request], None]] = {
 def _import(memory: Memory, arguments: dict[str, Any], terminal: Terminal) -> int:
     files: list[dict[str, Any]] = []
     for path in arguments["path"]:
-        with progress(terminal, Path(path).name) as report:
+        with terminal.progress(Path(path).name) as report:
             done = BY_NAME["import"].run(memory, {**arguments, "path": path, "progress": report})
         files.append({"path": path, **BY_NAME["import"].document(done)})
         if not terminal.json_wanted:
             results.imported(terminal.page, done)
     if sum(file["added"] for file in files) and not arguments.get("wait"):
-        with progress(terminal, "indexing") as report:
+        with terminal.progress("indexing") as report:
             memory.admin.settle(progress=report)
     if terminal.json_wanted:
         read, added, known = (sum(file[name] for file in files) for name in ("read", "added", "known"))
@@ -267,22 +274,23 @@ def _show_followed(terminal: Terminal, path: str, found: Imported | EverywordErr
 # Watch
 
 
-def _watch(memory: Memory, request: Request, terminal: Terminal) -> int:
+def _watch(request: Request, terminal: Terminal) -> int:
     """Print changes until the requested number has come, or until interrupted."""
     options = dict(request.arguments)
     left: int | None = options.pop("count", None)
     if not terminal.json_wanted:
         terminal.note("watching; stop with Ctrl-C")
-    for kind, one in memory.watch(**options):
-        if terminal.json_wanted:
-            terminal.document({kind: to_json(one)})
-        else:
-            results.news(terminal.page, kind, one)
-        terminal.flush()
-        if left is not None:
-            left -= 1
-            if left <= 0:
-                break
+    with _open_memory(request) as memory:
+        for kind, one in memory.watch(**options):
+            if terminal.json_wanted:
+                terminal.document({kind: to_json(one)})
+            else:
+                results.news(terminal.page, kind, one)
+            terminal.flush()
+            if left is not None:
+                left -= 1
+                if left <= 0:
+                    break
     return 0
 
 
@@ -290,7 +298,7 @@ def _watch(memory: Memory, request: Request, terminal: Terminal) -> int:
 
 
 def _check_forget_is_confirmed(request: Request, terminal: Terminal) -> None:
-    if request.verb != "forget" or "yes" in request.extras or request.arguments.get("dry_run"):
+    if request.operation.name != "forget" or "yes" in request.extras or request.arguments.get("dry_run"):
         return
     if not terminal.can_ask:
         raise UsageError(
@@ -316,5 +324,74 @@ def _forget(memory: Memory, arguments: dict[str, Any], request: Request, termina
     if terminal.json_wanted:
         terminal.document(BY_NAME["forget"].document(receipt))
     else:
-        results.forgotten(terminal.page, receipt)
+        results.VIEWS["forget"](terminal.page, receipt)
     return 0
+
+
+# Verbs that only the command line has
+
+
+def _sync(request: Request, terminal: Terminal) -> int:
+    """Sync a folder of notes."""
+    from everyword.interfaces.cli.sync import sync  # only this verb needs it
+
+    folder = request.arguments["folder"]
+    with _open_memory(request) as memory, terminal.progress(folder) as report:
+        done = sync(memory, Path(folder), tz=request.tz)
+        memory.admin.settle(progress=report)
+    if terminal.json_wanted:
+        terminal.document({**asdict(done), "written": len(done.written)})
+        return 0
+    terminal.page.line(
+        f"{done.notes:,} notes: {done.added:,} new events, {done.corrected:,} corrected, "
+        f"{done.retracted:,} taken back; wrote {len(done.written):,}"
+    )
+    for one in done.left:
+        terminal.note(one)
+    return 0
+
+
+def _migrate(request: Request, terminal: Terminal) -> int:
+    """Copy a memory."""
+    with (
+        closing(open_store(request.arguments["source"], Settings(), create=False)) as old,
+        closing(open_store(request.arguments["target"], Settings(), unfinished=True)) as new,
+        terminal.progress("migrate") as report,
+    ):
+        copied = copy_store(old, new, report)
+        source, target = old.location, new.location
+    if terminal.json_wanted:
+        terminal.document({"rows": copied.rows, "tables": dict(copied.tables), "resumed": copied.resumed})
+    else:
+        resumed = " (resumed an interrupted copy)" if copied.resumed else ""
+        terminal.page.line(f"copied {copied.rows:,} rows from {source} to {target}{resumed}; all compared")
+    return 0
+
+
+def _worker(request: Request, terminal: Terminal) -> int:
+    """Run queued work until told to stop."""
+    once: bool = request.arguments.get("once", False)
+    if not request.memory:
+        raise InvalidInput("No memory given.", fix="Give --memory postgresql://... or set EVERYWORD_MEMORY.")
+    open_memory = partial(Memory.open, request.memory, embedder=request.embedder, llm=request.llm, create=False)
+    stop = threading.Event()
+    with _stop_on_signals(stop):
+        try:
+            memory = open_memory()
+        except StoreUnreachable as error:
+            if once:
+                raise
+            terminal.note(f"waiting for the server, {_WAIT_FOR_SERVER_S:g} s at most: {error}")
+            memory = when_there(open_memory, within_s=_WAIT_FOR_SERVER_S, stop=stop)
+            if memory is None:  # told to stop before the server answered
+                return 0
+        with memory:
+            terminal.note(f"working on {memory.location}")
+            done = memory.admin.work(
+                once=once, stop=stop, on_done=lambda space, count: terminal.note(f"{space}: {count:,} done")
+            )
+    terminal.page.line(f"done: {done:,}")
+    return 0
+
+
+_OWN = {"watch": _watch, "sync": _sync, "migrate": _migrate, "worker": _worker}

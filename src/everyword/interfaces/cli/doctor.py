@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Literal
 
 from everyword import __version__
 from everyword.errors import EverywordError, ModelDamaged, ModelMissing, StoreBusy, usual_fix
-from everyword.interfaces.cli.page import Column, Page, Style, Styled
+from everyword.interfaces.cli.defaults import default_path
 from everyword.interfaces.cli.parser import Request
 from everyword.interfaces.cli.results import count_of, size
-from everyword.interfaces.cli.terminal import Terminal
+from everyword.interfaces.cli.terminal import Page, Terminal, bold, green, red, yellow
 
 if TYPE_CHECKING:
     from everyword.memory import Memory
@@ -59,8 +59,9 @@ def _problem(name: str, detail: str, fix: str) -> Check:
     return Check(name, detail, state="problem", fix=fix)
 
 
-def doctor(request: Request, location: str, terminal: Terminal) -> int:
+def run(request: Request, terminal: Terminal) -> int:
     """Run all checks and show them; return 1 if there is a problem."""
+    location = request.memory or default_path()
     with _without_notices():
         checks = list(_checks(request, location))
     ok = all(check.state != "problem" for check in checks)
@@ -441,19 +442,17 @@ def _describe_jobs(jobs: Sequence[Job], what: str) -> str:
 
 
 def _show(page: Page, checks: Sequence[Check]) -> None:
-    looks: dict[State, Style] = {"ok": "good", "warning": "warning", "problem": "bad"}
-    page.table(
-        (Column(""), Column("check", style="strong"), Column("result"), Column("fix")),
-        [(Styled(check.state, looks[check.state]), check.name, check.detail, check.fix) for check in checks],
-    )
+    looks = {"ok": green, "warning": yellow, "problem": red}
+    rows = [(looks[check.state](check.state), bold(check.name), check.detail, check.fix) for check in checks]
+    page.table(("", "check", "result", "fix"), rows)
     page.gap()
     warned, failed = (sum(check.state == state for check in checks) for state in ("warning", "problem"))
     if failed:
-        page.line(Styled(count_of(failed, "problem"), "bad"), f", {count_of(warned, 'warning')}" if warned else "")
+        page.line(red(count_of(failed, "problem")), f", {count_of(warned, 'warning')}" if warned else "")
     elif warned:
-        page.line(Styled(count_of(warned, "warning"), "warning"), ", no problems")
+        page.line(yellow(count_of(warned, "warning")), ", no problems")
     else:
-        page.line(Styled("No problems.", "good"))
+        page.line(green("No problems."))
 
 
 def _to_json(check: Check) -> dict[str, str | None]:

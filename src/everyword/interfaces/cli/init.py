@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from everyword.errors import EverywordError
+from everyword.errors import EverywordError, InvalidInput
 from everyword.interfaces.cli.defaults import default_path
+from everyword.interfaces.cli.parser import Request
+from everyword.interfaces.cli.terminal import Terminal
+from everyword.interfaces.hooks.commands import ALL, undo
 from everyword.private_files import make_private_folder
 from everyword.settings import expanded
 
@@ -44,19 +46,20 @@ class _Plan:
         return self.yes or _confirmed(question)
 
 
-def main(arguments: Sequence[str]) -> int:
+def run(request: Request, terminal: Terminal) -> int:
     """Run the steps; return the exit code."""
-    parsed = _parser().parse_args(arguments)
-    if not parsed.yes and not (sys.stdin and sys.stdin.isatty()):
+    given = request.arguments
+    if not given.get("yes") and not (sys.stdin and sys.stdin.isatty()):
         _show("Nothing was done: there is no terminal to ask. Give --yes to do it, and --skip STEP to skip a step.")
         return 2
-    if parsed.undo:
-        return _undo(parsed)
-    _set_up(_plan(parsed))
+    if given.get("undo"):  # puts back every settings file that was changed; the memory stays
+        home = {"home": given["hooks_home"]} if "hooks_home" in given else {}
+        return undo(replace(request, arguments={"agent": ALL, "yes": given.get("yes", False), **home}), terminal)
+    _set_up(_plan(request), terminal)
     return 0
 
 
-def _set_up(plan: _Plan) -> None:
+def _set_up(plan: _Plan, terminal: Terminal) -> None:
     from everyword.memory import Memory
 
     with suppress(OSError):  # opening the memory reports it better
@@ -66,7 +69,7 @@ def _set_up(plan: _Plan) -> None:
         _show(f"Memory: {plan.memory} ({'exists' if there else 'created'})")
         _show(f"Wing of this folder: {plan.wing}")
         _import(memory, plan)
-        _vectors(memory, plan)
+        _vectors(memory, plan, terminal)
     found = _found()
     _hooks(plan, found)
     _mcp(plan, found)
@@ -87,14 +90,12 @@ def _import(memory: Any, plan: _Plan) -> None:
             _show(f"{agent.title}: read {done.read:,}, stored {done.added:,}, already there {done.known:,}")
 
 
-def _vectors(memory: Any, plan: _Plan) -> None:
+def _vectors(memory: Any, plan: _Plan, terminal: Terminal) -> None:
     waiting = memory.stats().pending
     if waiting and plan.wants(
         "vectors", f"Compute the vectors of {waiting:,} events now? Words are searchable already."
     ):
-        from everyword.interfaces.cli.terminal import Terminal, progress
-
-        with progress(Terminal(json_wanted=False), "settle") as report:
+        with terminal.progress("settle") as report:
             memory.admin.settle(progress=report)
     elif waiting:
         _show(f"{waiting:,} events have no vectors yet. Compute them with: everyword settle")
@@ -138,14 +139,6 @@ def _found() -> dict[str, Agent]:
     return there
 
 
-def _undo(parsed: Any) -> int:
-    """Put back every settings file that was changed; the memory stays."""
-    from everyword.interfaces.hooks import main as hook
-
-    home = ["--home", parsed.hooks_home] if parsed.hooks_home else []
-    return hook(["uninstall", "all", *home, *(["--yes"] if parsed.yes else [])])
-
-
 def _change(plan: _Plan, step: str, what: str, change: Callable[..., Any]) -> None:
     """Show a change of a settings file, ask, and apply it. A change that fails does not stop the others."""
     try:
@@ -164,38 +157,24 @@ def _change(plan: _Plan, step: str, what: str, change: Callable[..., Any]) -> No
         _show(f"{what}: skipped. {error}")
 
 
-def _plan(parsed: Any) -> _Plan:
+def _plan(request: Request) -> _Plan:
     folder = Path.cwd().name
-    memory = parsed.memory or default_path()
-    wing = parsed.wing or folder
-    if not parsed.yes:
+    memory, wing = request.memory or default_path(), request.wing or folder
+    skipped, yes = frozenset(request.arguments.get("skip", ())), request.arguments.get("yes", False)
+    if unknown := sorted(skipped.difference(STEPS)):
+        raise InvalidInput(f"Unknown step {unknown[0]!r}.", fix=f"Valid steps: {', '.join(STEPS)}.")
+    if not yes:
         memory = _answer("Where should the memory be?", memory)
         wing = _answer("Which wing should this folder's sessions use?", wing)
     return _Plan(
         memory=os.path.abspath(expanded(memory)),
         wing=wing,
         folder=folder,
-        embedder=parsed.embedder,
-        hooks_home=parsed.hooks_home,
-        skipped=frozenset(parsed.skip or ()),
-        yes=parsed.yes,
+        embedder=request.embedder,
+        hooks_home=request.arguments.get("hooks_home"),
+        skipped=skipped,
+        yes=yes,
     )
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="everyword init",
-        description="Set up a memory. Every step is shown, confirmed and optional. It is safe to run again.",
-        allow_abbrev=False,
-    )
-    parser.add_argument("--memory", metavar="PATH", help="the file (default: memory.db in the user's data folder)")
-    parser.add_argument("--wing", metavar="NAME", help="the wing of this folder's sessions (default: its name)")
-    parser.add_argument("--embedder", metavar="NAME", default=os.environ.get("EVERYWORD_EMBEDDER") or None)
-    parser.add_argument("--skip", action="append", choices=STEPS, help="skip a step; may be repeated")
-    parser.add_argument("--yes", action="store_true", help="run every step without asking")
-    parser.add_argument("--undo", action="store_true", help="put back the settings files that init has changed")
-    parser.add_argument("--hooks-home", metavar="PATH", help="where hooks keep their own files")
-    return parser
 
 
 def _answer(question: str, default: str) -> str:

@@ -1,39 +1,25 @@
-"""Build the command line's parser from the registry of operations, and parse a command line."""
+"""Parse a command line: its verb, an operation or one of the command line's own, and the parameters of that."""
 
 from __future__ import annotations
 
 import argparse
 import os
-import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from everyword import __version__
 from everyword.errors import InvalidInput
 from everyword.interfaces.cli.defaults import HELP
-from everyword.interfaces.operations import BY_NAME, OPERATIONS, Operation, Parameter
-from everyword.interfaces.operations.parameters import FLAG, INTEGER, TEXTS, Kind
+from everyword.interfaces.operations import BY_NAME, Operation, Parameter
+from everyword.interfaces.operations.parameters import FLAG, INTEGER, PATH, TEXT, TEXTS, Kind
 from everyword.types.times import LOCAL
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
-DOCTOR = "doctor"
-WATCH = "watch"
-PROGRAMS = {
-    "init": "set up a memory: location, imports, hooks, MCP; each step is shown and optional",
-    "mcp": "serve a memory over MCP",
-    "serve": "serve a memory over HTTP and MCP, with a web page",
-    "keys": "create, list and revoke API keys of the service",
-    "webhooks": "send changes of a memory to other programs",
-    "hook": "let a coding assistant save and recall by itself: install, status, uninstall",
-    "worker": "do queued work on a server, beside any number of other workers",
-    "sync": "keep a folder of Markdown notes and a memory in step",
-    "migrate": "copy a whole memory, such as from a file to PostgreSQL or back",
-}
-_WITH_VERBS = ("keys", "webhooks", "hook")  # programs that have verbs of their own
 # Options of every verb, which may also come before it: placeholder and help.
 _GLOBAL_OPTIONS = {
     "--memory": (
@@ -51,11 +37,6 @@ _GLOBAL_OPTIONS = {
     ),
 }
 _JSON = "--json"
-_WATCH_SUMMARY = "print new events, concepts, intents and jobs from any process as they arrive"
-_WATCH_OPTIONS = {"every": "seconds between checks (default: 1)", "count": "stop after this many (default: never)"}
-_WATCH_KIND = "event, concept, intent or job; may be given more than once (default: all)"
-_DOCTOR_SUMMARY = "check the installation, the file and the model, and say what to do"
-
 # Options that only the command line has.
 _EXTRAS: dict[str, tuple[tuple[str, str], ...]] = {
     "import": (("watch", "keep running, and read new files and what is added to known ones"),),
@@ -63,8 +44,158 @@ _EXTRAS: dict[str, tuple[tuple[str, str], ...]] = {
     "wake_up": (("explain", "also show why each line was chosen"),),
     "forget": (("yes", "do not ask for confirmation"),),
 }
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1), "y": timedelta(days=365)}
 
-_NO_VERB = re.compile(r"argument VERB: invalid choice: '([^']*)'")
+
+def _expiry(text: str) -> str | datetime:
+    """Parse a duration such as 30d; return any other text unchanged, as a time."""
+    number, unit = text[:-1], text[-1:]
+    if unit in _UNITS and number.isascii() and number.isdecimal() and len(number) < 6:
+        return datetime.now(UTC) + int(number) * _UNITS[unit]
+    return text
+
+
+_EXPIRY = Kind("a time or a duration", (str,), {}, "TIME", parse=_expiry)
+_LABEL = Parameter("name", TEXT, "a label for the key", required=True, positional=True)
+_ID = Parameter("id", TEXT, "as `list` shows it", required=True, positional=True)
+_DRY_RUN = Parameter("dry_run", FLAG, "show the change without making it")
+_YES = Parameter("yes", FLAG, "do not ask")
+_HOME = Parameter("home", PATH, "the folder of the hooks' own files")
+_SETTINGS = Parameter("settings", PATH, "the agent's settings (default: those of this user)")
+_AGENT = Parameter("agent", TEXT, "claude-code (default), codex, gemini, cursor or copilot", positional=True)
+_HOOK = Parameter(
+    "name",
+    TEXT,
+    "SessionStart, UserPromptSubmit, PreCompact, Stop, SessionEnd, inject_prompt, resident or save_tools",
+    required=True,
+    positional=True,
+)
+
+# The verbs that only the command line has. A verb of two words belongs to a group, which its first word names.
+OWN_VERBS = (
+    Operation("doctor", "check the installation, the file and the model, and say what to do"),
+    Operation(
+        "watch",
+        "print new events, concepts, intents and jobs from any process as they arrive",
+        parameters=(
+            Parameter("every", INTEGER, "seconds between checks (default: 1)"),
+            Parameter("count", INTEGER, "stop after this many (default: never)"),
+            Parameter(
+                "kinds",
+                TEXTS,
+                "event, concept, intent or job; may be given more than once (default: all)",
+                options=("--kind",),
+            ),
+        ),
+    ),
+    Operation(
+        "init",
+        "set up a memory: location, imports, hooks, MCP",
+        details="Every step is shown, confirmed and optional. It is safe to run again. --wing: the wing of this "
+        "folder's sessions (default: its name).",
+        parameters=(
+            Parameter("skip", TEXTS, "skip a step: import, vectors, hooks or mcp; may be repeated"),
+            Parameter("yes", FLAG, "run every step without asking"),
+            Parameter("undo", FLAG, "put back the settings files that init has changed"),
+            Parameter("hooks_home", PATH, "where hooks keep their own files"),
+        ),
+    ),
+    Operation(
+        "sync",
+        "keep a folder of Markdown notes and a memory in step",
+        details="It imports the notes, writes the statements of each note into a generated section at its end, and "
+        "takes edits of that section as corrections. Everything else in a note stays as it is.",
+        parameters=(Parameter("folder", PATH, "a folder of .md files", required=True, positional=True),),
+        creates=True,
+    ),
+    Operation(
+        "migrate",
+        "copy a whole memory into an empty one, such as from a file to PostgreSQL or back",
+        details="It can be interrupted and run again. All rows are compared at the end. The source is not changed.",
+        parameters=(
+            Parameter("source", PATH, "a path, or postgresql://...", required=True, positional=True),
+            Parameter(
+                "target",
+                PATH,
+                "a path, or postgresql://...; empty, or an interrupted copy",
+                required=True,
+                positional=True,
+            ),
+        ),
+    ),
+    Operation(
+        "worker",
+        "run the queued work of a memory on PostgreSQL (vectors, statements, LLM readings)",
+        details="Start as many workers as you like, on any machine: one works on a space at a time.",
+        parameters=(Parameter("once", FLAG, "stop when no work is left"),),
+    ),
+    Operation(
+        "keys create",
+        "create a key and show it once",
+        method="admin.create_key",
+        parameters=(
+            _LABEL,
+            Parameter("permission", TEXT, "read, write or admin (default: read)", options=("--may",)),
+            Parameter(
+                "spaces",
+                TEXTS,
+                'a space that the key opens; "acme/*" means all below acme/; may be repeated (default: all)',
+                options=("--space",),
+            ),
+            Parameter("expires", _EXPIRY, "expiry: a time, or a duration such as 12h, 30d, 8w, 1y"),
+        ),
+        creates=True,
+    ),
+    Operation("keys list", "list keys, including expired ones", method="admin.api_keys", creates=True, result="keys"),
+    Operation("keys revoke", "revoke a key", method="admin.revoke_key", parameters=(_ID,), creates=True, result="key"),
+    Operation(
+        "webhooks add",
+        "add an address that the service sends the changes of a space to",
+        method="admin.add_webhook",
+        parameters=(
+            Parameter("url", TEXT, "accepts a POST with JSON", required=True, positional=True),
+            Parameter(
+                "kinds",
+                TEXTS,
+                "only this kind: event, statement ...; may be repeated (default: all)",
+                options=("--kind",),
+            ),
+        ),
+        creates=True,
+    ),
+    Operation(
+        "webhooks list", "list webhooks and their state", method="admin.webhooks", creates=True, result="webhooks"
+    ),
+    Operation(
+        "webhooks remove",
+        "remove a webhook",
+        method="admin.remove_webhook",
+        parameters=(_ID,),
+        creates=True,
+        result="removed",
+    ),
+    Operation(
+        "hook install",
+        "save an agent's conversations, and tell it what the memory knows",
+        parameters=(
+            *(_AGENT, _SETTINGS, _DRY_RUN, _YES, _HOME),
+            Parameter("save_every", INTEGER, "messages between two saves (default: 15)", options=("--every",)),
+            Parameter("redact", TEXT, "what to remove: credentials (default), personal or none"),
+            Parameter("secret_patterns", PATH, "a JSON file with patterns of secrets"),
+        ),
+    ),
+    Operation(
+        "hook uninstall",
+        "remove the hooks of an agent, or, as `all`, of every file that was changed",
+        parameters=(_AGENT, _SETTINGS, _DRY_RUN, _YES, _HOME),
+    ),
+    Operation("hook status", "show what is installed and switched on, and the last errors", parameters=(_HOME,)),
+    Operation("hook on", "switch a hook on", parameters=(_HOOK, _HOME)),
+    Operation("hook off", "switch a hook off", parameters=(_HOOK, _HOME)),
+)
+PROGRAMS = ("mcp", "serve")  # servers, which parse their own arguments
+VERBS = BY_NAME | {verb.name: verb for verb in OWN_VERBS}
+GROUPS = {name.split()[0] for name in VERBS if " " in name}
 
 
 class UsageError(InvalidInput):
@@ -75,150 +206,108 @@ class UsageError(InvalidInput):
 class Request:
     """A parsed command line."""
 
-    verb: str
+    operation: Operation
     json: bool
     memory: str | None
     space: str | None
     wing: str | None
     embedder: str | None
-    llm: str | None = None
-    reranker: str | None = None
+    llm: str | None
+    reranker: str | None
     tz: str = LOCAL
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])  # for the operation's method
     extras: frozenset[str] = frozenset()
 
-    @property
-    def operation(self) -> Operation | None:
-        """Return the operation; None for a verb that only the command line has."""
-        return BY_NAME.get(self.verb)
 
+def read(arguments: Sequence[str]) -> Request | tuple[str, list[str]]:
+    """Parse a command line; of a program, return its name and its arguments.
 
-def read(arguments: Sequence[str]) -> Request:
-    """Parse a command line; raise UsageError where it is wrong, and SystemExit after --help."""
-    arguments = _with_underscores(arguments)
-    parser = build(only=_verb_of(arguments))
-    parsed = vars(parser.parse_args(arguments))
-    verb = parsed.get("verb")
-    if verb is None:
-        raise UsageError("No verb is given.", fix="See everyword --help for the verbs.")
-    operation = BY_NAME.get(verb)
-    names = {parameter.name for parameter in operation.parameters} if operation else {*_WATCH_OPTIONS, "kinds"}
+    Raises UsageError where it is wrong, and SystemExit after --help.
+    """
+    verb, rest = _verb_of(arguments)
+    if verb in PROGRAMS:
+        return verb, rest
+    operation = VERBS[verb]
+    parsed = vars(parser_of(operation).parse_args(rest))
+    chosen = {
+        name: parsed.get(name) or os.environ.get(f"EVERYWORD_{name.upper()}") or None
+        for name in ("memory", "embedder", "llm", "reranker")
+    }
     return Request(
-        verb=verb,
-        json=parsed.get("json", False),
-        memory=parsed.get("memory") or os.environ.get("EVERYWORD_MEMORY") or None,
+        operation=operation,
+        json=parsed["json"],
+        **chosen,
         space=parsed.get("space"),
         wing=parsed.get("wing"),
-        embedder=parsed.get("embedder") or os.environ.get("EVERYWORD_EMBEDDER") or None,
-        llm=parsed.get("llm") or os.environ.get("EVERYWORD_LLM") or None,
-        reranker=parsed.get("reranker") or os.environ.get("EVERYWORD_RERANKER") or None,
         tz=parsed.get("tz", LOCAL),
-        arguments={name: parsed[name] for name in names if name in parsed},
-        extras=frozenset(name for name, _ in _EXTRAS.get(verb, ()) if parsed.get(name)),
+        arguments={one.name: parsed[one.name] for one in operation.parameters if one.name in parsed},
+        extras=frozenset(name for name, _ in _EXTRAS.get(verb, ()) if parsed[name]),
     )
 
 
-def program_of(arguments: Sequence[str]) -> tuple[str, list[str]] | None:
-    """Return the program that a command line runs and its arguments, including options before its name."""
-    place = _place_of_verb(arguments)
-    name, rest = "".join(arguments[place : place + 1]), list(arguments[place + 1 :])
-    if name not in PROGRAMS:
-        return None
-    behind = 1 if name in _WITH_VERBS and rest and not rest[0].startswith("-") else 0
-    return name, [*rest[:behind], *arguments[:place], *rest[behind:]]
-
-
-def _place_of_verb(arguments: Sequence[str]) -> int:
+def _verb_of(arguments: Sequence[str]) -> tuple[str, list[str]]:
+    """Split a command line into its verb and the rest, to which options before the verb belong."""
     place = 0
     while place < len(arguments) and arguments[place].partition("=")[0] in (*_GLOBAL_OPTIONS, _JSON):
         place += 2 if arguments[place] in _GLOBAL_OPTIONS else 1
-    return place
+    before, (verb, *rest) = arguments[:place], arguments[place:] or [""]
+    if verb in ("-h", "--help", "--version") or not verb:
+        if verb:
+            sys.stdout.write(HELP)
+            raise SystemExit(0)
+        raise UsageError("No verb is given.", fix="See everyword --help for the verbs.")
+    if verb.startswith("-"):
+        raise UsageError(f"Unrecognized arguments: {verb}.", fix="See everyword --help.")
+    if verb in GROUPS:
+        named = [name for name in VERBS if name.startswith(f"{verb} ")]
+        if rest[:1] in (["-h"], ["--help"]):
+            lines = (f"  everyword {name:<16}{VERBS[name].summary}\n" for name in named)
+            sys.stdout.write(f"usage: everyword {verb} VERB ...\n\n{''.join(lines)}")
+            raise SystemExit(0)
+        if not rest or rest[0].startswith("-"):
+            raise UsageError(f"Missing verb after {verb}.", fix=f"See everyword {verb} --help.")
+        verb, rest = f"{verb} {rest[0]}", rest[1:]
+    if verb not in VERBS and verb.replace("-", "_") in VERBS:
+        verb = verb.replace("-", "_")  # wake-up for wake_up
+    if verb not in VERBS and verb not in PROGRAMS:
+        near = get_close_matches(verb, [*VERBS, *PROGRAMS], n=1)
+        suggestion = f"Did you mean {near[0]}? " if near else ""
+        raise UsageError(f"Unknown verb {verb!r}.", fix=f"{suggestion}See everyword --help.")
+    return verb, [*before, *rest]
 
 
-def _with_underscores(arguments: Sequence[str]) -> list[str]:
-    """Accept `wake-up` for `wake_up`."""
-    place = _place_of_verb(arguments)
-    name = "".join(arguments[place : place + 1]).replace("-", "_")
-    return [*arguments[:place], name, *arguments[place + 1 :]] if name in BY_NAME else list(arguments)
+def parser_of(operation: Operation) -> argparse.ArgumentParser:
+    """Build the parser of a verb."""
+    verb = _Parser(
+        prog=f"everyword {operation.name}",
+        description=f"{operation.summary[:1].upper()}{operation.summary[1:]}. {operation.details}".strip(),
+        allow_abbrev=False,
+        conflict_handler="resolve",  # a verb's own --space instead of that of every verb
+    )
+    everywhere = verb.add_argument_group("options of every verb")
+    for option, (metavar, text) in _GLOBAL_OPTIONS.items():
+        kind = _name if option in ("--space", "--wing") else str
+        everywhere.add_argument(option, metavar=metavar, type=kind, default=argparse.SUPPRESS, help=text)
+    everywhere.add_argument(_JSON, action="store_true", help="print one JSON document instead of text")
+    for parameter in operation.parameters:
+        # --wing and --tz are options of every verb.
+        if parameter.name not in ("wing", "tz") and not parameter.fills:
+            _add_parameter(verb, parameter)
+    for name, text in _EXTRAS.get(operation.name, ()):
+        verb.add_argument(f"--{name}", action="store_true", help=text)
+    return verb
 
 
-def _verb_of(arguments: Sequence[str]) -> str | None:
-    place = _place_of_verb(arguments)
-    return arguments[place] if place < len(arguments) and arguments[place] in (*BY_NAME, DOCTOR, WATCH) else None
-
-
-def build(only: str | None = None) -> argparse.ArgumentParser:
-    """Build the parser of the whole command line, or, since that takes a while, of one verb."""
-    parser = Parser(prog="everyword", usage="everyword VERB ...", allow_abbrev=False)
-    # The same text wherever --help stands.
-    parser.format_help = lambda: HELP
-    _add_global_options(parser)
-    parser.add_argument("--version", action="version", version=f"everyword {__version__}")
-    verbs = parser.add_subparsers(prog="everyword", dest="verb", metavar="VERB", title="verbs")
-    for operation in OPERATIONS if only is None else [BY_NAME[only]] if only in BY_NAME else []:
-        verb = verbs.add_parser(
-            operation.name,
-            help=operation.summary,
-            description=f"{_sentence(operation.summary)} {operation.details}".strip(),
-            allow_abbrev=False,
-        )
-        for parameter in operation.parameters:
-            # --wing and --tz are options of every verb.
-            if parameter.name not in ("wing", "tz") and not parameter.fills:
-                _add_parameter(verb, parameter)
-        for name, text in _EXTRAS.get(operation.name, ()):
-            verb.add_argument(f"--{name}", action="store_true", default=argparse.SUPPRESS, help=text)
-        _add_global_options(verb.add_argument_group("options of every verb"))
-    if only in BY_NAME:
-        return parser
-    doctor = verbs.add_parser(DOCTOR, help=_DOCTOR_SUMMARY, description=_sentence(_DOCTOR_SUMMARY), allow_abbrev=False)
-    _add_global_options(doctor.add_argument_group("options of every verb"))
-    watch = verbs.add_parser(WATCH, help=_WATCH_SUMMARY, description=_sentence(_WATCH_SUMMARY), allow_abbrev=False)
-    for name, text in _WATCH_OPTIONS.items():
-        watch.add_argument(f"--{name}", metavar="N", type=_parser(INTEGER), default=argparse.SUPPRESS, help=text)
-    watch.add_argument("--kind", dest="kinds", action="append", default=argparse.SUPPRESS, help=_WATCH_KIND)
-    _add_global_options(watch.add_argument_group("options of every verb"))
-    for name, summary in PROGRAMS.items():  # each parses its own command line
-        verbs.add_parser(name, help=summary, add_help=False)
-    return parser
-
-
-class Parser(argparse.ArgumentParser):
+class _Parser(argparse.ArgumentParser):
     """An argparse parser that raises our errors."""
 
     def error(self, message: str) -> NoReturn:
-        unknown_verb = _NO_VERB.match(message)
-        if unknown_verb is not None:
-            known = [*BY_NAME, DOCTOR, WATCH, *PROGRAMS]
-            near = get_close_matches(unknown_verb[1], known, n=1)
-            suggestion = f"Did you mean {near[0]}? " if near else ""
-            raise UsageError(f"Unknown verb {unknown_verb[1]!r}.", fix=f"{suggestion}See {self.prog} --help.")
         raise UsageError(f"{message[:1].upper()}{message[1:]}.", fix=f"See {self.prog} --help.")
 
     def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
         # argparse ignores errors while it writes the help text; we do not.
         if file is not None:
             file.write(message)
-
-
-def add_options(
-    parser: argparse.ArgumentParser | argparse._ArgumentGroup,  # pyright: ignore[reportPrivateUsage]
-    *names: str,
-    default: str | None = None,
-) -> None:
-    """Add some of the options of every verb, and --json."""
-    for option in names:
-        metavar, text = _GLOBAL_OPTIONS[option]
-        read = _name if option in ("--space", "--wing") else str
-        parser.add_argument(option, metavar=metavar, type=read, default=default, help=text)
-    parser.add_argument(
-        _JSON, action="store_true", default=default or False, help="print one JSON document instead of text"
-    )
-
-
-def _add_global_options(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:  # pyright: ignore[reportPrivateUsage]
-    # No defaults: the verb's parser must not reset an option that comes before the verb.
-    add_options(parser, *_GLOBAL_OPTIONS, default=argparse.SUPPRESS)
 
 
 def _add_parameter(parser: argparse.ArgumentParser, parameter: Parameter) -> None:
@@ -261,7 +350,3 @@ def _parser(kind: Kind) -> Callable[[str], Any]:
             raise argparse.ArgumentTypeError(str(error)) from None
 
     return parse
-
-
-def _sentence(summary: str) -> str:
-    return f"{summary[:1].upper()}{summary[1:]}."

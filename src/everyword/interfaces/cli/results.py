@@ -1,4 +1,4 @@
-"""Show results as text: one function per type of result."""
+"""Show results as text: one function per type of result, or a row of a table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
-from everyword.interfaces.cli.page import Column, Page, Piece, Style, Styled
+from everyword.interfaces.cli.terminal import Page, Piece, Styled, bold, cyan, dim, green, match, red, spaced, yellow
 from everyword.text.terms import shortened, whole_until
 from everyword.types.concepts import Concept, ConceptEdge, ConceptView, Folded, JournalEntry
 from everyword.types.events import (
@@ -30,23 +30,17 @@ from everyword.types.events import (
 from everyword.types.graph import Entity, EntityEdit, Fact
 from everyword.types.intents import LIVE, Identity, Intent, Palace, Tier, WakeUp, Window
 from everyword.types.records import Record
-from everyword.types.service import Waiting
+from everyword.types.service import ApiKey, NewKey, NewWebhook, Waiting, Webhook
 from everyword.types.statements import BY_HAND, History, Statement, StatementKind, Status
 from everyword.types.times import Zone, day_in_words, shown_in, utc_now
 
 _MOST_SHOWN = 700  # characters of one text on a terminal; `show` prints all
 _BEFORE_MATCH = 200  # characters of these that may precede the match
 _SNIPPET = 60  # characters of a text in a table
-_ELLIPSIS = "…"
 _MOST_TAGS = 6  # of `stats`, the most frequent; --json has all
 _MOST_KEYS = 3  # of a session in a table; --json has all
 # Least probability, its word, and how it is shown.
-_SURENESS: tuple[tuple[float, str, Style], ...] = (
-    (0.9, "almost certainly", "good"),
-    (0.7, "probably", "good"),
-    (0.4, "perhaps", "warning"),
-    (0.0, "probably not", "warning"),
-)
+_SURENESS = ((0.9, "almost certainly", green), (0.7, "probably", green), (0.4, "perhaps", yellow))
 _SURE_FACT = 0.7  # a fact below it is marked
 _LONGEST_DRAWER = 100  # characters of an event in the palace
 _MOST_QUOTES = 2  # of one fact; --json has all
@@ -56,228 +50,16 @@ _ID = re.compile(r"[a-z]+_[0-9a-f]{12,}")
 
 _zone: Zone = UTC  # set once for each command
 
-Row = dict[Column, Piece]  # the cells of a table row by column
+Style = Callable[[str], Styled]
 
 
-def written(page: Page, outcome: Written) -> None:
-    """Show whether an event was stored."""
-    verdict = Styled("stored", "good") if outcome.new else Styled("already there", "warning")
-    page.line(verdict, "  ", Styled(outcome.id, "dim"))
-    _redacted(page, outcome.redacted)
+# Words
 
 
-def imported(page: Page, done: Imported) -> None:
-    """Show the counts of an import."""
-    differing = f", already there with other text {done.differing:,}" if done.differing else ""
-    page.line(
-        f"read {count_of(done.read, 'event')} (format: {done.format}), ",
-        Styled(f"stored {done.added:,}", "good"),
-        f", already there {done.known:,}{differing}",
-    )
-    if done.unchanged:
-        page.line(Styled(f"  {count_of(done.unchanged, 'file')} of {done.files:,} unchanged, not read again", "dim"))
-    for reason, count in sorted(done.skipped.items(), key=lambda one: -one[1]):
-        page.line(Styled(f"  skipped {count:,}: {reason}", "dim"))
-    for sample in done.not_understood:
-        page.line(Styled(f"  not understood: {sample}", "warning"))
-    _redacted(page, done.redacted)
-
-
-def _redacted(page: Page, kinds: Mapping[str, int]) -> None:
-    for kind, count in sorted(kinds.items(), key=lambda one: -one[1]):
-        page.line(Styled(f"  redacted: {count_of(count, kind)}", "warning"))
-
-
-def hits(page: Page, found: Hits, *, explain: bool) -> None:
-    """List hits, best first; `explain` adds the scores of each stage."""
-    if not found:
-        _nothing_found(page)
-    width = len(str(len(found)))
-    for rank, hit in enumerate(found, 1):
-        score = [Styled(f"{hit.score:.3f}", "number")] if explain or not page.for_people else []
-        heading = [*_when_who_where(hit.event), *score, Styled(hit.event.id, "dim")]
-        body = _excerpt(page, hit.event.text, hit.span)
-        if page.for_people and hit.replaced_at is not None:
-            body.append(Styled(_replaced(hit), "warning"))
-        _item(page, f"{rank:>{width}}", heading, body)
-    if found and explain:
-        _stages(page, found)
-    if found and page.for_people and found.confidence is not None:
-        page.gap()
-        word, style = _sureness(found.confidence)
-        page.line(Styled(f"The answer is {word} among these.", style))
-
-
-def _replaced(hit: Hit) -> str:
-    see = f", see {hit.replaced_by}" if hit.replaced_by else ""
-    return f"\nno longer so since {_day(hit.replaced_at)}{see}"
-
-
-def _item(page: Page, mark: str, heading: Sequence[Piece], body: Sequence[Piece]) -> None:
-    """Write an entry of a list; for a person, an id that ends the heading goes below, so that the heading is short."""
-    *rest, last = heading
-    if page.for_people and isinstance(last, Styled) and last.style == "dim" and _ID.fullmatch(last.text):
-        page.item(mark, rest, [*body, Styled(f"\n{last.text}", "dim")])
-    else:
-        page.item(mark, heading, body)
-
-
-def _sureness(confidence: float) -> tuple[str, Style]:
-    """Put a probability into a word, and the style in which it is shown; --json has the number."""
-    return next((word, style) for least, word, style in _SURENESS if confidence >= least)
-
-
-def context(page: Page, written: Context) -> None:
-    """Show a context; a person also sees its tokens and citations."""
-    if not page.for_people:
-        if written.text:
-            page.text(written.text)
-        return
-    if not written.text:
-        _nothing_found(page)
-        return
-    page.text(written.text)
-    page.gap()
-    page.line(Styled(f"{written.tokens:,} of {written.budget:,} tokens ({written.tokenizer})", "dim"))
-    for citation in written.citations:
-        key = f"  {citation.key}" if citation.key else ""
-        page.line(Styled(f"{citation.mark} {citation.event_id}{key}", "dim"))
-
-
-def event(page: Page, shown: Event) -> None:
-    """Show one event in full."""
-    fields: list[tuple[str, Piece | None]] = [
-        ("id", shown.id),
-        ("key", shown.key),
-        ("space", shown.space),
-        ("wing", shown.wing),
-        ("session", shown.session),
-        ("speaker", None if shown.speaker is None else Styled(shown.speaker, "name")),
-        ("role", shown.role),
-        ("source", shown.source),
-        ("at", shown_in(shown.at, _zone).isoformat(" ")),
-        ("recorded", shown_in(shown.recorded_at, _zone).isoformat(" ")),
-        ("meta", json.dumps(shown.meta, ensure_ascii=False) if shown.meta else None),
-    ]
-    page.fields([(name, value) for name, value in fields if value is not None])
-    page.gap()
-    page.text(shown.text)
-
-
-def events(page: Page, listed: Iterable[Event]) -> None:
-    """List events while they are read."""
-    one = None
-    for one in listed:
-        heading = (*_when_who_where(one), Styled(one.id, "dim"))
-        _item(page, "", heading, _excerpt(page, one.text, Span(0, 0)))
-    if one is None:
-        _nothing_found(page)
-
-
-def sessions(page: Page, listed: Sequence[Session]) -> None:
-    """List sessions: for a person two lines each, else a table."""
-    if not page.for_people or not listed:
-        _table(_session_row)(page, listed)
-        return
-    for one in listed:
-        first, last = _day(one.first_at), _day(one.last_at)
-        days = first if first == last else f"{first} to {last}"
-        wings = Styled(", ".join(one.wings), "dim")
-        heading = [Styled(one.name, "strong"), Styled(days, "number"), count_of(one.events, "event"), wings]
-        about = one.written[0].text if one.written else ", ".join(one.keys[:_MOST_KEYS])
-        body = [Styled(", ".join(one.speakers), "name"), Styled(f"  {about}" if about else "", "dim")]
-        page.item("", heading, body)
-
-
-def _session_row(session: Session) -> Row:
-    return {
-        Column("session", style="strong"): session.name,
-        Column("events", right=True): f"{session.events:,}",
-        Column("first"): _when(session.first_at),
-        Column("last"): _when(session.last_at),
-        Column("speakers", style="name"): ", ".join(session.speakers),
-        Column("wings"): ", ".join(session.wings),
-        Column("about", style="dim"): (
-            session.written[0].text if session.written else ", ".join(session.keys[:_MOST_KEYS])
-        ),
-    }
-
-
-def forget_preview(page: Page, receipt: Receipt, some: Sequence[Event]) -> None:
-    """Show how many events `forget` would remove, and some of them."""
-    if not receipt.events:
-        page.line("No event matches.")
-        return
-    page.line(Styled(f"{count_of(receipt.events, 'event')} would be forgotten:", "warning"))
-    for one in some:
-        page.line("  ", *_spaced(_when_who_where(one)), "  ", _snippet(one.text))
-    if receipt.events > len(some):
-        page.line(Styled(f"  and {receipt.events - len(some):,} more", "dim"))
-
-
-def forgotten(page: Page, receipt: Receipt) -> None:
-    """Show what `forget` removed."""
-    if not receipt.events:
-        page.line("No event matches; nothing was forgotten.")
-        return
-    derived = _counts((name, count) for name, count in receipt.removed.items() if count and name != "events")
-    page.line(
-        Styled(f"forgot {count_of(receipt.events, 'event')}", "good"),
-        f" (and {derived})" if derived else "",
-        "; erased from disk" if receipt.scrubbed else "",
-    )
-    for place in receipt.left:
-        page.line(Styled(f"  may still hold their text: {place}", "dim" if receipt.scrubbed else "warning"))
-
-
-def stats(page: Page, counted: Stats) -> None:
-    """Show the contents of a space and the size of the file."""
-    elsewhere = f" of {counted.events_total:,} in {counted.spaces:,} spaces" if counted.spaces > 1 else ""
-    rows: list[tuple[str, Piece]] = [
-        ("memory", Styled(counted.location, "strong")),
-        ("space", counted.space),
-        ("events", f"{counted.events:,}{elsewhere}"),
-        ("sessions", f"{counted.sessions:,}"),
-        ("speakers", f"{counted.speakers:,}"),
-        ("wings", f"{counted.wings:,}"),
-    ]
-    if counted.first_at is not None and counted.last_at is not None:
-        rows.append(("from, to", f"{_when(counted.first_at)}, {_when(counted.last_at)}"))
-    if counted.statements:
-        rows.append(("statements", ", ".join(count_of(count, kind) for kind, count in counted.statements.items())))
-    if counted.graph.get("entities"):
-        shown = {name: counted.graph[name] for name in ("entities", "facts", "conflicts") if counted.graph.get(name)}
-        rows.append(("graph", _counts(shown.items())))
-    if counted.tags:
-        more = len(counted.tags) - _MOST_TAGS
-        rest = f" and {more:,} more" if more > 0 else ""
-        most = islice(counted.tags.items(), _MOST_TAGS)
-        rows.append(("tags", ", ".join(f"{tag} {count:,}" for tag, count in most) + rest))
-    rows += [
-        ("model", counted.model or "none yet"),
-        ("vectors", f"{counted.vectors:,}"),
-        ("queue", Styled(f"{counted.pending:,}", "warning" if counted.pending else "")),
-        *([("not derived yet", Styled(_counts(counted.behind.items()), "warning"))] if counted.behind else []),
-        ("size", size(counted.bytes)),
-        ("schema", str(counted.schema)),
-    ]
-    page.fields(rows)
-    if counted.bytes_by_part:
-        page.gap()
-        _parts(page, counted.bytes_by_part.items())
-
-
-def report(page: Page, found: Report) -> None:
-    """Show the problems that `verify` found."""
-    checked = ", ".join(f"{count:,} {name}" for name, count in found.checked.items())
-    if found.ok:
-        page.line(Styled("ok", "good"), f"  {checked}")
-        return
-    page.line(Styled(count_of(len(found.problems), "problem"), "bad"), f"  {checked}")
-    page.table(
-        (Column("where", style="strong"), Column("what"), Column("fix", style="number")),
-        [(problem.where, problem.what, problem.fix) for problem in found.problems],
-    )
+def show_times_in(zone: Zone) -> None:
+    """Set the zone in which times are shown."""
+    global _zone
+    _zone = zone
 
 
 def size(count: int) -> str:
@@ -290,373 +72,9 @@ def size(count: int) -> str:
     return f"{amount:,.1f} TB"
 
 
-def answer(page: Page, result: Answer) -> None:
-    """Show an answer with its confidence, or that there is none."""
-    if not result.answered:
-        page.line(Styled("Not in this memory.", "warning"))
-        if result.nearest:
-            page.text(f"The nearest line: {result.nearest}")
-        return
-    page.text(result.text)
-    page.gap()
-    for citation in result.citations:
-        page.line(Styled(f"{citation.mark} {citation.event_id}", "dim"))
-    if page.for_people:
-        by = "Quoted" if result.written_by == "quote" else f"Written by {result.written_by}"
-        if result.confidence is None:
-            page.line(Styled(f"{by}.", "dim"))
-        else:
-            word, style = _sureness(result.confidence)
-            page.line(Styled(f"{by}; ", "dim"), Styled(f"{word} the answer.", style))
-
-
-def history(page: Page, shown: History) -> None:
-    """Show the versions of a statement, oldest first, and why each ended."""
-    for number, version in enumerate(shown.versions, 1):
-        _item(page, str(number), _statement_heading(version.statement), _quoted(version.statement))
-        for change in version.changes:
-            page.line(Styled(f"     {change.at:%Y-%m-%d}  {change.action}: {change.reason}", "dim"))
-
-
-def _record_heading(record: Record) -> list[Piece]:
-    return [
-        Styled(record.kind.value, "name"),
-        Styled(f"by {record.by}", "strong"),
-        Styled(_when(record.at), "number"),
-        Styled(record.id, "dim"),
-    ]
-
-
-def _record_details(record: Record) -> list[Piece]:
-    details = [f"{name} {value}" for name, value in record.details.items()]
-    return [Styled(", ".join([record.text, *details] if record.text else details), "dim")]
-
-
-def _statement_heading(statement: Statement) -> list[Piece]:
-    status = "" if statement.status is Status.CURRENT else statement.status.value
-    happened = statement.kind is StatementKind.EVENT
-    return [
-        Styled(statement.kind.value, "name"),
-        Styled(statement.content, "strong"),
-        Styled(
-            _day(statement.valid_from) if happened else _validity(statement.valid_from, statement.valid_to), "number"
-        ),
-        Styled(status, "bad" if status else "dim"),
-        Styled(statement.id, "dim"),
-    ]
-
-
-def _quoted(statement: Statement) -> list[Piece]:
-    if statement.extractor == BY_HAND:
-        return [Styled(f"corrected by {statement.speaker or 'unknown'}", "dim")]
-    return [Styled(f"“{statement.quote}”{_speaker(statement.speaker)}", "dim")]
-
-
-def window(page: Page, shown: Window) -> None:
-    """Show the window by tiers; programs get its fenced text."""
-    if not page.for_people:
-        if shown.text:
-            page.text(shown.text)
-        return
-    for tier in Tier:
-        held = [item for item in shown.items if item.tier is tier]
-        if held:
-            page.line(Styled(f"[{tier.value}]", "strong"))
-            for item in held:
-                page.line(item.text)
-    if not shown.items:
-        _nothing_found(page)
-    page.gap()
-    page.line(Styled(f"{shown.tokens:,} of {shown.budget:,} tokens ({shown.tokenizer})", "dim"))
-
-
-def palace(page: Page, shown: Palace) -> None:
-    """Show the palace as a tree."""
-    if not shown.wings:
-        _nothing_found(page)
-    for wing in shown.wings:
-        page.line(Styled(wing.name or "(no wing)", "name"), Styled(f"  {wing.events:,} events", "dim"))
-        for room in wing.rooms:
-            page.line("  ", Styled(room.label, "strong"), Styled(f"  {room.events:,} events", "dim"))
-            for hall in room.halls:
-                page.line("    ", hall.kind or "(no statement)")
-                for closet in hall.closets:
-                    page.line("      ", Styled(closet.session or "(no session)", "number"), f"  {closet.summary}")
-                    for drawer in closet.drawers:
-                        words = shortened(" ".join(drawer.text.split()), _LONGEST_DRAWER)
-                        page.line(Styled(f"        {drawer.at:%Y-%m-%d} {drawer.event_id}  ", "dim"), words)
-    for tunnel in shown.tunnels:
-        joined = " = ".join(name or "(no wing)" for name in tunnel.wings)
-        page.line(Styled("tunnel  ", "dim"), Styled(tunnel.label, "strong"), f"  {joined}")
-
-
-def news(page: Page, kind: str, one: Any) -> None:
-    """Show one change."""
-    if isinstance(one, Intent):
-        page.item("", [Styled("new intent", "good"), *_intent_heading(one)], _why(one))
-    else:
-        page.line(Styled(f"new {kind}", "good"), "  ", Styled(_named(one), "strong"))
-
-
-def _named(one: Event | Concept | Waiting) -> str:
-    if isinstance(one, Event):
-        return " ".join(f"{one.speaker}: {one.text}".split() if one.speaker else one.text.split())
-    if isinstance(one, Waiting):
-        return f"{one.kind} of {one.event_id or 'an event'}"
-    return one.label
-
-
-def _intent_heading(intent: Intent) -> list[Piece]:
-    due = f"by {day_in_words(intent.due)}" if intent.due else ""
-    until = f"not before {day_in_words(intent.until)}" if intent.until else ""
-    return [
-        Styled(intent.category.value, "name"),
-        Styled(" ".join(intent.statement.split()), "strong"),
-        Styled(due or until, "number"),
-        Styled(intent.status.value, "good" if intent.status in LIVE else "dim"),
-        Styled(f"urgency {intent.urgency:.2f}, importance {intent.importance:.2f}", "dim"),
-        Styled(intent.id, "dim"),
-    ]
-
-
-def _why(intent: Intent) -> list[Piece]:
-    lines = [f"“{ground.quote}”{_speaker(ground.speaker)}, {day_in_words(ground.at)}" for ground in intent.grounds]
-    if intent.settled_by is not None:
-        lines.append(f"resolved by “{intent.settled_by.quote}”, {day_in_words(intent.settled_by.at)}")
-    if intent.topics:
-        lines.append(f"topics: {', '.join(intent.topics)}")
-    return [Styled("\n".join(lines), "dim")]
-
-
-def _speaker(speaker: str | None) -> str:
-    return f" ({speaker})" if speaker else ""
-
-
-def _concept_row(concept: Concept) -> Row:
-    return {
-        Column("concept", style="strong"): concept.label,
-        Column("events", right=True): f"{concept.events:,}",
-        Column("strength", right=True, style="number"): f"{concept.strength:.1f}",
-        Column("last"): _day(concept.last_at),
-        Column("about"): _snippet(concept.description),
-        Column("id", style="dim"): concept.id,
-    }
-
-
-def concept(page: Page, shown: ConceptView) -> None:
-    """Show one concept with its events, edges and journal."""
-    one = shown.concept
-    page.line(Styled(one.label, "strong"), "  ", Styled(one.id, "dim"))
-    page.line(one.description)
-    closed = f", merged into {one.merged_into}" if one.merged_into else ", closed" if one.closed_at else ""
-    span = f"{one.first_at:%Y-%m-%d} to {one.last_at:%Y-%m-%d}"
-    page.line(Styled(f"{one.events:,} events, {span}, strength {one.strength:.1f}{closed}", "dim"))
-    page.gap()
-    for ground in shown.grounds:
-        heading = [
-            Styled(ground.kind.value, "name"),
-            Styled(f"{ground.weight:.2f}", "number"),
-            Styled(f"{ground.at:%Y-%m-%d}", "number"),
-            Styled(ground.event_id, "dim"),
-        ]
-        page.item("", heading, [Styled(f"“{ground.quote}”", "dim")])
-    for edge in shown.edges:
-        page.line(*_edge(edge))
-    for entry in shown.journal:
-        page.line(*_entry(entry))
-
-
-def folded(page: Page, done: Folded) -> None:
-    """Show what a pass of folding did, or would do."""
-    verb = "would fold" if done.dry_run else "folded"
-    page.line(f"{verb} {done.events:,} events: {len(done.entries):,} changes, {done.waiting:,} events queued")
-    for debt, count in sorted(done.counts.items()):
-        page.line(Styled(f"  {debt}: {count:,}", "dim"))
-    for entry in done.entries if done.dry_run else ():
-        page.line(*_entry(entry))
-
-
-def journal(page: Page, entries: Sequence[JournalEntry]) -> None:
-    """List journal entries."""
-    if not entries:
-        _nothing_found(page)
-    for entry in entries:
-        page.line(*_entry(entry))
-
-
-def _edge(edge: ConceptEdge) -> list[Piece]:
-    now = edge.weight_at(utc_now())
-    return [
-        Styled(f"{edge.source} {edge.kind.value} {edge.target}", "name"),
-        "  ",
-        Styled(f"{edge.weight:.2f}, now {now:.2f}", "number"),
-        "  ",
-        Styled(edge.reason, "dim"),
-    ]
-
-
-def _entry(entry: JournalEntry) -> list[Piece]:
-    towards = f" → {entry.target_id}" if entry.target_id else ""
-    kind = f" {entry.edge.value}" if entry.edge else ""
-    undone = "  undone" if entry.undone else ""
-    return [
-        Styled(f"{entry.at:%Y-%m-%d}", "number"),
-        f"  {entry.debt.value}: {entry.action}{kind} {entry.node_id}{towards}  ",
-        Styled(f"{entry.reason}{undone}", "dim"),
-        "  ",
-        Styled(entry.id, "dim"),
-    ]
-
-
-def _entity_row(entity: Entity) -> Row:
-    return {
-        Column("name", style="name"): entity.name,
-        Column("type"): entity.type.value,
-        Column("events", right=True, style="number"): f"{entity.events:,}",
-        Column("last"): _day(entity.last_at),
-        Column("also", style="dim"): ", ".join(entity.aliases[:_MOST_ALIASES]),
-    }
-
-
-def entity(page: Page, one: Entity) -> None:
-    """Show one entity."""
-    rows: list[tuple[str, Piece]] = [
-        ("name", Styled(one.name, "name")),
-        ("type", one.type.value),
-        ("also", ", ".join(one.aliases)),
-        ("events", Styled(f"{one.events:,}", "number")),
-        ("first", _day(one.first_at)),
-        ("last", _day(one.last_at)),
-        ("id", Styled(one.id, "dim")),
-    ]
-    page.fields([row for row in rows if row[1] != ""])
-
-
-def _edit_row(edit: EntityEdit) -> Row:
-    return {
-        Column("number", right=True, style="number"): str(edit.number),
-        Column("when"): _day(edit.at),
-        Column("kind"): edit.kind,
-        Column("what"): edit.what,
-        Column(""): "undone" if edit.undone else "",
-    }
-
-
-def _fact_heading(fact: Fact) -> list[Piece]:
-    return [
-        Styled(fact.subject_name, "name"),
-        fact.relation.replace("_", " "),
-        Styled(fact.object_name, "strong"),
-        Styled(_validity(fact.valid_from, fact.valid_to), "number"),
-        Styled("" if fact.confidence >= _SURE_FACT else _sureness(fact.confidence)[0], "warning"),
-        Styled("conflicts" if fact.conflicts else "", "bad"),
-    ]
-
-
-def _validity(start: datetime | None, end: datetime | None) -> str:
-    if start is not None and start == end:
-        return _day(start)
-    return " ".join([*([f"since {_day(start)}"] if start else []), *([f"until {_day(end)}"] if end else [])])
-
-
-def _quotes(fact: Fact) -> list[Piece]:
-    lines = [f"{_day(source.said_at)} “{source.quote}”" for source in fact.sources[:_MOST_QUOTES]]
-    more = len(fact.sources) - len(lines)
-    if more > 0:
-        lines.append(f"and {more} more")
-    return [Styled("\n".join(lines), "dim")]
-
-
-def _day(moment: datetime | None) -> str:
-    return "" if moment is None else f"{moment:%Y-%m-%d}"
-
-
-def wake_up(page: Page, shown: WakeUp, *, explain: bool) -> None:
-    """Show a wake-up; `explain` adds why each line was chosen."""
-    if shown.text:
-        page.text(shown.text)
-    elif page.for_people:
-        page.line("There is nothing to tell yet. Say who the agent is with: everyword identity TEXT")
-    if explain:
-        for line in shown.lines:
-            page.line(Styled(f"{line.citation.mark} {line.priority:.3f}  {line.citation.event_id}", "number"))
-            for reason in line.reasons:
-                page.line(Styled(f"     {reason.stage:10} {reason.score:+.3f}  {reason.why}", "dim"))
-    if shown.text and page.for_people:
-        page.gap()
-        page.line(Styled(f"{shown.tokens} of {shown.budget} tokens; chosen from {shown.considered:,}", "dim"))
-
-
-def identity(page: Page, shown: Identity | None) -> None:
-    """Show who the agent is."""
-    if shown is None:
-        page.line("No identity is set. Set one with: everyword identity TEXT")
-        return
-    page.text(shown.text)
-    if page.for_people:
-        where = f", only for {shown.wing}" if shown.wing else ""
-        page.line(Styled(f"set on {shown.set_at:%Y-%m-%d}{where}; {shown.event_id}", "dim"))
-
-
-def _nothing_found(page: Page) -> None:
-    if page.for_people:
-        page.line(Styled("Nothing found.", "dim"))
-
-
-def _when_who_where(one: Event) -> tuple[Piece, ...]:
-    return (Styled(_when(one.at), "dim"), Styled(one.speaker or "", "name"), Styled(one.session or "", "dim"))
-
-
-def _spaced(pieces: Iterable[Piece]) -> list[Piece]:
-    spaced: list[Piece] = []
-    for piece in pieces:
-        if isinstance(piece, str) or piece.text:
-            spaced += ["  ", piece] if spaced else [piece]
-    return spaced
-
-
-def _excerpt(page: Page, text: str, span: Span) -> list[Piece]:
-    """Mark the match; for a person, cut a long text to its surroundings."""
-    start, end = 0, len(text)
-    if page.for_people and end > _MOST_SHOWN:
-        start = max(0, min(span.start - _BEFORE_MATCH, end - _MOST_SHOWN)) if span.end > _MOST_SHOWN else 0
-        start, end = whole_until(text, start), whole_until(text, min(end, start + _MOST_SHOWN))
-    match_start, match_end = min(max(span.start, start), end), min(max(span.end, start), end)
-    return [
-        Styled(_ELLIPSIS if start else "", "dim"),
-        text[start:match_start],
-        # A match that covers the whole text needs no highlight.
-        Styled(text[match_start:match_end], "match" if span != (0, len(text)) else "strong"),
-        text[match_end:end],
-        Styled(_ELLIPSIS if end < len(text) else "", "dim"),
-    ]
-
-
-def _stages(page: Page, found: Sequence[Hit]) -> None:
-    # The hit with the most stages determines their order.
-    by_most = sorted(found, key=lambda hit: -len(hit.scores))
-    stages = list(dict.fromkeys(score.stage for hit in by_most for score in hit.scores))
-    rows: list[list[Piece]] = []
-    for rank, hit in enumerate(found, 1):
-        by_stage = {score.stage: score for score in hit.scores}
-        scores = [_score(by_stage.get(stage)) for stage in stages]
-        rows.append([str(rank), *scores, f"{hit.score:.3f}", _snippet(hit.event.text)])
-    page.gap()
-    page.table(
-        (
-            Column("#", right=True, style="name"),
-            *(Column(stage, right=True) for stage in stages),
-            Column("score", right=True, style="number"),
-            Column("text"),
-        ),
-        rows,
-    )
-
-
-def _score(score: Score | None) -> Piece:
-    if score is None:
-        return Styled("-", "dim")
-    return f"{score.score:.3f}" if score.rank is None else f"{score.score:.3f} #{score.rank}"
+def count_of(count: int, thing: str) -> str:
+    """Write a number of things, with the noun in its singular or plural."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 def _counts(counted: Iterable[tuple[str, int]]) -> str:
@@ -668,108 +86,622 @@ def _one_of(things: str) -> str:
     return f"{things.removesuffix('ies')}y" if things.endswith("ies") else things.removesuffix("s")
 
 
-def _parts(page: Page, parts: Iterable[tuple[str, int]]) -> None:
-    largest_first = sorted(parts, key=lambda part: (-part[1], part[0]))
-    total = sum(count for _, count in largest_first) or 1
-    page.table(
-        (Column("part"), Column("size", right=True), Column("share", right=True)),
-        [(name, size(count), f"{count / total:.1%}") for name, count in largest_first],
-    )
+def when(moment: datetime | None) -> str:
+    """Write a time in the chosen zone, to the minute."""
+    return "" if moment is None else shown_in(moment, _zone).isoformat(" ", "minutes")
+
+
+def _day(moment: datetime | None) -> str:
+    return "" if moment is None else f"{moment:%Y-%m-%d}"
+
+
+def _validity(start: datetime | None, end: datetime | None) -> str:
+    if start is not None and start == end:
+        return _day(start)
+    return " ".join([*([f"since {_day(start)}"] if start else []), *([f"until {_day(end)}"] if end else [])])
+
+
+def _sureness(confidence: float) -> tuple[str, Style]:
+    """Put a probability into a word, and the style in which it is shown; --json has the number."""
+    known = ((word, style) for least, word, style in _SURENESS if confidence >= least)
+    return next(known, ("probably not", yellow))
 
 
 def _snippet(text: str) -> str:
-    line = " ".join(text[: 4 * _SNIPPET].split())
-    return shortened(line, _SNIPPET)
+    return shortened(" ".join(text[: 4 * _SNIPPET].split()), _SNIPPET)
 
 
-def show_times_in(zone: Zone) -> None:
-    """Set the zone in which times are shown."""
-    global _zone
-    _zone = zone
+def _quote(text: str, speaker: str | None) -> str:
+    return f"“{text}”" + (f" ({speaker})" if speaker else "")
 
 
-def _when(moment: datetime) -> str:
-    return shown_in(moment, _zone).isoformat(" ", "minutes")
+# Lists
 
 
-def count_of(count: int, thing: str) -> str:
-    """Write a number of things, with the noun in its singular or plural."""
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+def _nothing_found(page: Page) -> None:
+    if page.for_people:
+        page.line(dim("Nothing found."))
 
 
-def _settled(page: Page, done: int) -> None:
-    page.line(f"done: {done:,}" if done else "the queue is empty")
-
-
-def _table(row: Callable[[Any], Row]) -> Callable[[Page, Sequence[Any]], None]:
-    """Make a view that shows a list as a table."""
+def table(titles: str, row: Callable[[Any], Sequence[Piece]], *, empty: str = "") -> Callable[[Page, Any], None]:
+    """Make a view that shows a list as a table. titles: those of numbers begin with ">"."""
 
     def show(page: Page, listed: Sequence[Any]) -> None:
-        if not listed:
+        if listed:
+            page.table(titles.split(" "), [row(one) for one in listed])
+        elif empty:
+            page.line(empty)
+        else:
             _nothing_found(page)
-            return
-        rows = [row(one) for one in listed]
-        page.table(list(rows[0]), [list(cells.values()) for cells in rows])
 
     return show
 
 
-def _list(
-    heading: Callable[[Any], Sequence[Piece]], text: Callable[[Any], Sequence[Piece]]
-) -> Callable[[Page, Sequence[Any]], None]:
+def _list(heading: Callable[[Any], Sequence[Piece]], text: Callable[[Any], str]) -> Callable[[Page, Any], None]:
     """Make a view that shows each entry of a list as a heading and a text."""
 
     def show(page: Page, listed: Sequence[Any]) -> None:
         if not listed:
             _nothing_found(page)
         for one in listed:
-            _item(page, "", heading(one), text(one))
+            _item(page, "", heading(one), [dim(text(one))])
 
     return show
 
 
-def _single(view: Callable[[Page, Sequence[Any]], None]) -> Callable[[Page, Any], None]:
+def _single(view: Callable[[Page, Any], None]) -> Callable[[Page, Any], None]:
     return lambda page, result: view(page, [result])
 
 
-_statements = _list(_statement_heading, _quoted)
-_intents = _list(_intent_heading, _why)
-_facts = _list(_fact_heading, _quotes)
-_edits = _table(_edit_row)
+def _item(page: Page, mark: str, heading: Sequence[Piece], body: Sequence[Piece]) -> None:
+    """Write an entry of a list; for a person, an id that ends the heading goes below, so that the heading is short."""
+    *rest, last = heading
+    if page.for_people and isinstance(last, Styled) and _ID.fullmatch(last.text):
+        page.item(mark, rest, [*body, dim(f"\n{last.text}")])
+    else:
+        page.item(mark, heading, body)
+
+
+# Events
+
+
+def _written(page: Page, outcome: Written) -> None:
+    page.line(green("stored") if outcome.new else yellow("already there"), "  ", dim(outcome.id))
+    _redacted(page, outcome.redacted)
+
+
+def imported(page: Page, done: Imported) -> None:
+    """Show the counts of an import."""
+    differing = f", already there with other text {done.differing:,}" if done.differing else ""
+    page.line(
+        f"read {count_of(done.read, 'event')} (format: {done.format}), ",
+        green(f"stored {done.added:,}"),
+        f", already there {done.known:,}{differing}",
+    )
+    if done.unchanged:
+        page.line(dim(f"  {count_of(done.unchanged, 'file')} of {done.files:,} unchanged, not read again"))
+    for reason, count in sorted(done.skipped.items(), key=lambda one: -one[1]):
+        page.line(dim(f"  skipped {count:,}: {reason}"))
+    for sample in done.not_understood:
+        page.line(yellow(f"  not understood: {sample}"))
+    _redacted(page, done.redacted)
+
+
+def _redacted(page: Page, kinds: Mapping[str, int]) -> None:
+    for kind, count in sorted(kinds.items(), key=lambda one: -one[1]):
+        page.line(yellow(f"  redacted: {count_of(count, kind)}"))
+
+
+def _event(page: Page, shown: Event) -> None:
+    fields: list[tuple[str, Piece | None]] = [
+        *((name, getattr(shown, name)) for name in ("id", "key", "space", "wing", "session")),
+        ("speaker", shown.speaker and cyan(shown.speaker)),
+        ("role", shown.role),
+        ("source", shown.source),
+        ("at", shown_in(shown.at, _zone).isoformat(" ")),
+        ("recorded", shown_in(shown.recorded_at, _zone).isoformat(" ")),
+        ("meta", json.dumps(shown.meta, ensure_ascii=False) if shown.meta else None),
+    ]
+    page.fields([(name, value) for name, value in fields if value is not None])
+    page.gap()
+    page.text(shown.text)
+
+
+def _events(page: Page, listed: Iterable[Event]) -> None:
+    """List events while they are read."""
+    one = None
+    for one in listed:
+        _item(page, "", (*_when_who_where(one), dim(one.id)), _excerpt(page, one.text, Span(0, 0)))
+    if one is None:
+        _nothing_found(page)
+
+
+def _when_who_where(one: Event) -> tuple[Piece, ...]:
+    return (dim(when(one.at)), cyan(one.speaker or ""), dim(one.session or ""))
+
+
+def _excerpt(page: Page, text: str, span: Span) -> list[Piece]:
+    """Mark the match; for a person, cut a long text to its surroundings."""
+    start, end = 0, len(text)
+    if page.for_people and end > _MOST_SHOWN:
+        start = max(0, min(span.start - _BEFORE_MATCH, end - _MOST_SHOWN)) if span.end > _MOST_SHOWN else 0
+        start, end = whole_until(text, start), whole_until(text, min(end, start + _MOST_SHOWN))
+    match_start, match_end = min(max(span.start, start), end), min(max(span.end, start), end)
+    marked = bold if span == (0, len(text)) else match  # a match that covers the whole text needs no highlight
+    return [
+        dim("…" if start else ""),
+        text[start:match_start],
+        marked(text[match_start:match_end]),
+        text[match_end:end],
+        dim("…" if end < len(text) else ""),
+    ]
+
+
+def _sessions(page: Page, listed: Sequence[Session]) -> None:
+    """List sessions: for a person two lines each, else a table."""
+    if not page.for_people:
+        _session_table(page, listed)
+        return
+    if not listed:
+        _nothing_found(page)
+    for one in listed:
+        first, last = _day(one.first_at), _day(one.last_at)
+        days = green(first if first == last else f"{first} to {last}")
+        heading = [bold(one.name), days, count_of(one.events, "event"), dim(", ".join(one.wings))]
+        page.item("", heading, spaced([cyan(", ".join(one.speakers)), dim(_about(one))]))
+
+
+def _about(session: Session) -> str:
+    return session.written[0].text if session.written else ", ".join(session.keys[:_MOST_KEYS])
+
+
+_session_table = table(
+    "session >events first last speakers wings about",
+    lambda one: (
+        *(bold(one.name), f"{one.events:,}", when(one.first_at), when(one.last_at), cyan(", ".join(one.speakers))),
+        *(", ".join(one.wings), dim(_about(one))),
+    ),
+)
+
+
+# Questions
+
+
+def _hits(page: Page, found: Hits) -> None:
+    """List hits, best first; if it is to be explained, with the scores of each stage."""
+    if not found:
+        _nothing_found(page)
+        return
+    width = len(str(len(found)))
+    for rank, hit in enumerate(found, 1):
+        score = [green(f"{hit.score:.3f}")] if page.explain or not page.for_people else []
+        body = _excerpt(page, hit.event.text, hit.span)
+        if page.for_people and hit.replaced_at is not None:
+            see = f", see {hit.replaced_by}" if hit.replaced_by else ""
+            body.append(yellow(f"\nno longer so since {_day(hit.replaced_at)}{see}"))
+        _item(page, f"{rank:>{width}}", [*_when_who_where(hit.event), *score, dim(hit.event.id)], body)
+    if page.explain:
+        _stages(page, found)
+    if page.for_people and found.confidence is not None:
+        page.gap()
+        word, style = _sureness(found.confidence)
+        page.line(style(f"The answer is {word} among these."))
+
+
+def _stages(page: Page, found: Sequence[Hit]) -> None:
+    # The hit with the most stages determines their order.
+    by_most = sorted(found, key=lambda hit: -len(hit.scores))
+    stages = list(dict.fromkeys(score.stage for hit in by_most for score in hit.scores))
+    rows: list[list[Piece]] = []
+    for rank, hit in enumerate(found, 1):
+        by_stage = {score.stage: score for score in hit.scores}
+        scores = [_score(by_stage.get(stage)) for stage in stages]
+        rows.append([cyan(str(rank)), *scores, green(f"{hit.score:.3f}"), _snippet(hit.event.text)])
+    page.gap()
+    page.table([">#", *(f">{stage}" for stage in stages), ">score", "text"], rows)
+
+
+def _score(score: Score | None) -> Piece:
+    if score is None:
+        return dim("-")
+    return f"{score.score:.3f}" if score.rank is None else f"{score.score:.3f} #{score.rank}"
+
+
+def _packed(page: Page, text: str, packed: Context | Window | WakeUp, more: str) -> None:
+    """Show a text; a person also sees its tokens."""
+    if text:
+        page.text(text)
+        if page.for_people:
+            page.gap()
+            page.line(dim(f"{packed.tokens:,} of {packed.budget:,} tokens{more}"))
+
+
+def _context(page: Page, written: Context) -> None:
+    if not written.text:
+        _nothing_found(page)
+    _packed(page, written.text, written, f" ({written.tokenizer})")
+    for citation in written.citations if page.for_people else ():
+        page.line(dim(f"{citation.mark} {citation.event_id}{f'  {citation.key}' if citation.key else ''}"))
+
+
+def _window(page: Page, shown: Window) -> None:
+    """Show the window by tiers; programs get its fenced text."""
+    tiers = {tier: [item.text for item in shown.items if item.tier is tier] for tier in Tier}
+    by_tier = "\n".join("\n".join([f"[{tier.value}]", *texts]) for tier, texts in tiers.items() if texts)
+    if not shown.items:
+        _nothing_found(page)
+    _packed(page, by_tier if page.for_people else shown.text, shown, f" ({shown.tokenizer})")
+
+
+def _wake_up(page: Page, shown: WakeUp) -> None:
+    """Show a wake-up; if it is to be explained, with why each line was chosen."""
+    if not shown.text and page.for_people:
+        page.line("There is nothing to tell yet. Say who the agent is with: everyword identity TEXT")
+    _packed(page, shown.text, shown, f"; chosen from {shown.considered:,}")
+    for line in shown.lines if page.explain else ():
+        page.line(green(f"{line.citation.mark} {line.priority:.3f}  {line.citation.event_id}"))
+        for reason in line.reasons:
+            page.line(dim(f"     {reason.stage:10} {reason.score:+.3f}  {reason.why}"))
+
+
+def _answer(page: Page, result: Answer) -> None:
+    """Show an answer with its confidence, or that there is none."""
+    if not result.answered:
+        page.line(yellow("Not in this memory."))
+        if result.nearest:
+            page.text(f"The nearest line: {result.nearest}")
+        return
+    page.text(result.text)
+    page.gap()
+    for citation in result.citations:
+        page.line(dim(f"{citation.mark} {citation.event_id}"))
+    if page.for_people:
+        by = "Quoted" if result.written_by == "quote" else f"Written by {result.written_by}"
+        if result.confidence is None:
+            page.line(dim(f"{by}."))
+        else:
+            word, style = _sureness(result.confidence)
+            page.line(dim(f"{by}; "), style(f"{word} the answer."))
+
+
+def _identity(page: Page, shown: Identity | None) -> None:
+    if shown is None:
+        page.line("No identity is set. Set one with: everyword identity TEXT")
+        return
+    page.text(shown.text)
+    if page.for_people:
+        where = f", only for {shown.wing}" if shown.wing else ""
+        page.line(dim(f"set on {shown.set_at:%Y-%m-%d}{where}; {shown.event_id}"))
+
+
+# Statements and facts
+
+
+def _statement_heading(statement: Statement) -> list[Piece]:
+    happened = statement.kind is StatementKind.EVENT
+    return [
+        cyan(statement.kind.value),
+        bold(statement.content),
+        green(_day(statement.valid_from) if happened else _validity(statement.valid_from, statement.valid_to)),
+        red("" if statement.status is Status.CURRENT else statement.status.value),
+        dim(statement.id),
+    ]
+
+
+def _statement_quote(statement: Statement) -> str:
+    if statement.extractor == BY_HAND:
+        return f"corrected by {statement.speaker or 'unknown'}"
+    return _quote(statement.quote, statement.speaker)
+
+
+def _history(page: Page, shown: History) -> None:
+    """Show the versions of a statement, oldest first, and why each ended."""
+    for number, version in enumerate(shown.versions, 1):
+        _item(page, str(number), _statement_heading(version.statement), [dim(_statement_quote(version.statement))])
+        for change in version.changes:
+            page.line(dim(f"     {change.at:%Y-%m-%d}  {change.action}: {change.reason}"))
+
+
+def _record_heading(record: Record) -> list[Piece]:
+    return [cyan(record.kind.value), bold(f"by {record.by}"), green(when(record.at)), dim(record.id)]
+
+
+def _record_details(record: Record) -> str:
+    details = [f"{name} {value}" for name, value in record.details.items()]
+    return ", ".join([record.text, *details] if record.text else details)
+
+
+def _fact_heading(fact: Fact) -> list[Piece]:
+    return [
+        cyan(fact.subject_name),
+        fact.relation.replace("_", " "),
+        bold(fact.object_name),
+        green(_validity(fact.valid_from, fact.valid_to)),
+        yellow("" if fact.confidence >= _SURE_FACT else _sureness(fact.confidence)[0]),
+        red("conflicts" if fact.conflicts else ""),
+    ]
+
+
+def _fact_quotes(fact: Fact) -> str:
+    lines = [f"{_day(source.said_at)} “{source.quote}”" for source in fact.sources[:_MOST_QUOTES]]
+    more = len(fact.sources) - len(lines)
+    return "\n".join(lines + [f"and {more} more"] * (more > 0))
+
+
+def _entity(page: Page, one: Entity) -> None:
+    rows = [
+        ("name", cyan(one.name)),
+        ("type", one.type.value),
+        ("also", ", ".join(one.aliases)),
+        ("events", green(f"{one.events:,}")),
+        ("first", _day(one.first_at)),
+        ("last", _day(one.last_at)),
+        ("id", dim(one.id)),
+    ]
+    page.fields([row for row in rows if row[1]])
+
+
+def _entity_row(entity: Entity) -> list[Piece]:
+    also = dim(", ".join(entity.aliases[:_MOST_ALIASES]))
+    return [cyan(entity.name), entity.type.value, green(f"{entity.events:,}"), _day(entity.last_at), also]
+
+
+def _edit_row(edit: EntityEdit) -> list[Piece]:
+    return [green(str(edit.number)), _day(edit.at), edit.kind, edit.what, "undone" if edit.undone else ""]
+
+
+# Intents and concepts
+
+
+def _intent_heading(intent: Intent) -> list[Piece]:
+    due = f"by {day_in_words(intent.due)}" if intent.due else ""
+    until = f"not before {day_in_words(intent.until)}" if intent.until else ""
+    return [
+        cyan(intent.category.value),
+        bold(" ".join(intent.statement.split())),
+        green(due or until),
+        (green if intent.status in LIVE else dim)(intent.status.value),
+        dim(f"urgency {intent.urgency:.2f}, importance {intent.importance:.2f}"),
+        dim(intent.id),
+    ]
+
+
+def _intent_reasons(intent: Intent) -> str:
+    lines = [f"{_quote(ground.quote, ground.speaker)}, {day_in_words(ground.at)}" for ground in intent.grounds]
+    if intent.settled_by is not None:
+        lines.append(f"resolved by “{intent.settled_by.quote}”, {day_in_words(intent.settled_by.at)}")
+    if intent.topics:
+        lines.append(f"topics: {', '.join(intent.topics)}")
+    return "\n".join(lines)
+
+
+def news(page: Page, kind: str, one: Event | Concept | Waiting | Intent) -> None:
+    """Show one change."""
+    if isinstance(one, Intent):
+        page.item("", [green("new intent"), *_intent_heading(one)], [dim(_intent_reasons(one))])
+        return
+    if isinstance(one, Event):
+        named = " ".join(f"{one.speaker}: {one.text}".split() if one.speaker else one.text.split())
+    else:
+        named = f"{one.kind} of {one.event_id or 'an event'}" if isinstance(one, Waiting) else one.label
+    page.line(green(f"new {kind}"), "  ", bold(named))
+
+
+def _palace(page: Page, shown: Palace) -> None:
+    """Show the palace as a tree."""
+    if not shown.wings:
+        _nothing_found(page)
+    for wing in shown.wings:
+        page.line(cyan(wing.name or "(no wing)"), dim(f"  {wing.events:,} events"))
+        for room in wing.rooms:
+            page.line("  ", bold(room.label), dim(f"  {room.events:,} events"))
+            for hall in room.halls:
+                page.line("    ", hall.kind or "(no statement)")
+                for closet in hall.closets:
+                    page.line("      ", green(closet.session or "(no session)"), f"  {closet.summary}")
+                    for drawer in closet.drawers:
+                        words = shortened(" ".join(drawer.text.split()), _LONGEST_DRAWER)
+                        page.line(dim(f"        {drawer.at:%Y-%m-%d} {drawer.event_id}  "), words)
+    for tunnel in shown.tunnels:
+        joined = " = ".join(name or "(no wing)" for name in tunnel.wings)
+        page.line(dim("tunnel  "), bold(tunnel.label), f"  {joined}")
+
+
+def _concept_row(concept: Concept) -> list[Piece]:
+    return [
+        *(bold(concept.label), f"{concept.events:,}", green(f"{concept.strength:.1f}"), _day(concept.last_at)),
+        *(_snippet(concept.description), dim(concept.id)),
+    ]
+
+
+def _concept(page: Page, shown: ConceptView) -> None:
+    """Show one concept with its events, edges and journal."""
+    one = shown.concept
+    page.line(bold(one.label), "  ", dim(one.id))
+    page.line(one.description)
+    closed = f", merged into {one.merged_into}" if one.merged_into else ", closed" if one.closed_at else ""
+    span = f"{one.first_at:%Y-%m-%d} to {one.last_at:%Y-%m-%d}"
+    page.line(dim(f"{one.events:,} events, {span}, strength {one.strength:.1f}{closed}"))
+    page.gap()
+    for ground in shown.grounds:
+        heading = [cyan(ground.kind.value), green(f"{ground.weight:.2f}"), green(_day(ground.at)), dim(ground.event_id)]
+        page.item("", heading, [dim(f"“{ground.quote}”")])
+    for edge in shown.edges:
+        page.line(*_edge(edge))
+    _journal(page, shown.journal)
+
+
+def _folded(page: Page, done: Folded) -> None:
+    """Show what a pass of folding did, or would do."""
+    verb = "would fold" if done.dry_run else "folded"
+    page.line(f"{verb} {done.events:,} events: {len(done.entries):,} changes, {done.waiting:,} events queued")
+    for debt, count in sorted(done.counts.items()):
+        page.line(dim(f"  {debt}: {count:,}"))
+    _journal(page, done.entries if done.dry_run else ())
+
+
+def _journal(page: Page, entries: Sequence[JournalEntry]) -> None:
+    for entry in entries:
+        towards = f" → {entry.target_id}" if entry.target_id else ""
+        kind = f" {entry.edge.value}" if entry.edge else ""
+        what = f"  {entry.debt.value}: {entry.action}{kind} {entry.node_id}{towards}  "
+        undone = "  undone" if entry.undone else ""
+        page.line(green(_day(entry.at)), what, dim(f"{entry.reason}{undone}"), "  ", dim(entry.id))
+
+
+def _edge(edge: ConceptEdge) -> list[Piece]:
+    weights = green(f"{edge.weight:.2f}, now {edge.weight_at(utc_now()):.2f}")
+    return spaced([cyan(f"{edge.source} {edge.kind.value} {edge.target}"), weights, dim(edge.reason)])
+
+
+# Upkeep
+
+
+def forget_preview(page: Page, receipt: Receipt, some: Sequence[Event]) -> None:
+    """Show how many events `forget` would remove, and some of them."""
+    if not receipt.events:
+        page.line("No event matches.")
+        return
+    page.line(yellow(f"{count_of(receipt.events, 'event')} would be forgotten:"))
+    for one in some:
+        page.line("  ", *spaced([*_when_who_where(one), _snippet(one.text)]))
+    if receipt.events > len(some):
+        page.line(dim(f"  and {receipt.events - len(some):,} more"))
+
+
+def _forgotten(page: Page, receipt: Receipt) -> None:
+    if not receipt.events:
+        page.line("No event matches; nothing was forgotten.")
+        return
+    derived = _counts((name, count) for name, count in receipt.removed.items() if count and name != "events")
+    page.line(
+        green(f"forgot {count_of(receipt.events, 'event')}"),
+        f" (and {derived})" if derived else "",
+        "; erased from disk" if receipt.scrubbed else "",
+    )
+    for place in receipt.left:
+        page.line((dim if receipt.scrubbed else yellow)(f"  may still hold their text: {place}"))
+
+
+def _stats(page: Page, counted: Stats) -> None:
+    """Show the contents of a space and the size of the file."""
+    elsewhere = f" of {counted.events_total:,} in {counted.spaces:,} spaces" if counted.spaces > 1 else ""
+    graph = {name: counted.graph[name] for name in ("entities", "facts", "conflicts") if counted.graph.get(name)}
+    tags = [f"{tag} {count:,}" for tag, count in islice(counted.tags.items(), _MOST_TAGS)]
+    more = len(counted.tags) - len(tags)
+    rows: list[tuple[str, Piece]] = [
+        ("memory", bold(counted.location)),
+        ("space", counted.space),
+        ("events", f"{counted.events:,}{elsewhere}"),
+        *((name, f"{getattr(counted, name):,}") for name in ("sessions", "speakers", "wings")),
+        ("from, to", ", ".join(filter(None, map(when, (counted.first_at, counted.last_at))))),
+        ("statements", ", ".join(count_of(count, kind) for kind, count in counted.statements.items())),
+        ("graph", _counts(graph.items()) if "entities" in graph else ""),
+        ("tags", ", ".join(tags) + (f" and {more:,} more" if more else "")),
+        ("model", counted.model or "none yet"),
+        ("vectors", f"{counted.vectors:,}"),
+        ("queue", (yellow if counted.pending else Styled)(f"{counted.pending:,}")),
+        ("not derived yet", yellow(_counts(counted.behind.items())) if counted.behind else ""),
+        ("size", size(counted.bytes)),
+        ("schema", str(counted.schema)),
+    ]
+    page.fields([row for row in rows if row[1]])
+    if counted.bytes_by_part:
+        page.gap()
+        largest_first = sorted(counted.bytes_by_part.items(), key=lambda part: (-part[1], part[0]))
+        total = sum(counted.bytes_by_part.values()) or 1
+        parts = [(name, size(count), f"{count / total:.1%}") for name, count in largest_first]
+        page.table(("part", ">size", ">share"), parts)
+
+
+def _report(page: Page, found: Report) -> None:
+    """Show the problems that `verify` found."""
+    checked = ", ".join(f"{count:,} {name}" for name, count in found.checked.items())
+    if found.ok:
+        page.line(green("ok"), f"  {checked}")
+        return
+    page.line(red(count_of(len(found.problems), "problem")), f"  {checked}")
+    rows = [(bold(problem.where), problem.what, green(problem.fix)) for problem in found.problems]
+    page.table(("where", "what", "fix"), rows)
+
+
+# Keys and webhooks of the service
+
+
+def _new_key(page: Page, created: NewKey) -> None:
+    page.line(bold(created.secret))
+
+
+def _key_row(key: ApiKey) -> list[Piece]:
+    if key.revoked_at is not None:
+        state = red(f"revoked {when(key.revoked_at)}")
+    elif key.expires_at is None:
+        state = green("valid")
+    else:
+        ends = when(key.expires_at)
+        state = green(f"valid until {ends}") if key.usable(utc_now()) else yellow(f"expired {ends}")
+    return [cyan(key.id), key.name, key.permission.value, ", ".join(key.spaces), state]
+
+
+def _new_webhook(page: Page, created: NewWebhook) -> None:
+    page.line(created.webhook.id, "  ", bold(created.secret))
+
+
+def _webhook_row(webhook: Webhook) -> list[Piece]:
+    again = "" if webhook.due_at is None else f", next attempt at {when(webhook.due_at)}"
+    failed = yellow(f"failed {webhook.attempts} times{again}: {webhook.error}")
+    state = failed if webhook.attempts else green("ok")
+    return [cyan(webhook.id), webhook.space, webhook.url, f"{webhook.delivered:,}", state]
+
+
+_show_statements = _list(_statement_heading, _statement_quote)
+_show_intents = _list(_intent_heading, _intent_reasons)
+_show_facts = _list(_fact_heading, _fact_quotes)
+_show_edits = table(">number when kind what ", _edit_row)
 
 # The view of each operation; commands.py has those that depend on the request.
 VIEWS: dict[str, Callable[[Page, Any], None]] = {
-    "add": written,
-    "context": context,
-    "ask": answer,
-    "identity": identity,
-    "statements": _statements,
-    "history": history,
-    "correct": _single(_statements),
-    "retract": _single(_statements),
+    "add": _written,
+    "recall": _hits,
+    "context": _context,
+    "ask": _answer,
+    "wake_up": _wake_up,
+    "identity": _identity,
+    "statements": _show_statements,
+    "history": _history,
+    "correct": _single(_show_statements),
+    "retract": _single(_show_statements),
     "records": _list(_record_heading, _record_details),
-    "intents": _intents,
-    "answer_intent": _single(_intents),
-    "window": window,
-    "palace": palace,
-    "concepts": _table(_concept_row),
-    "concept": concept,
-    "fold": folded,
-    "journal": journal,
-    "undo_change": _single(journal),
-    "show": event,
-    "entities": _table(_entity_row),
-    "entity": entity,
-    "facts": _facts,
-    "timeline": _facts,
-    "conflicts": _facts,
-    "merge": entity,
-    "split": entity,
-    "edits": _edits,
-    "undo": _single(_edits),
-    "sessions": sessions,
-    "events": events,
-    "stats": stats,
-    "verify": report,
-    "settle": _settled,
+    "intents": _show_intents,
+    "answer_intent": _single(_show_intents),
+    "window": _window,
+    "palace": _palace,
+    "concepts": table("concept >events >strength last about id", _concept_row),
+    "concept": _concept,
+    "fold": _folded,
+    "journal": lambda page, entries: _journal(page, entries) if entries else _nothing_found(page),
+    "undo_change": _single(_journal),
+    "show": _event,
+    "entities": table("name type >events last also", _entity_row),
+    "entity": _entity,
+    "facts": _show_facts,
+    "timeline": _show_facts,
+    "conflicts": _show_facts,
+    "merge": _entity,
+    "split": _entity,
+    "edits": _show_edits,
+    "undo": _single(_show_edits),
+    "sessions": _sessions,
+    "events": _events,
+    "forget": _forgotten,
+    "stats": _stats,
+    "verify": _report,
+    "keys create": _new_key,
+    "keys list": table(
+        "id name permission spaces state", _key_row, empty="no keys; only this machine can use the service"
+    ),
+    "keys revoke": lambda page, key: page.line(f"revoked {key.id} ({key.name})"),
+    "webhooks add": _new_webhook,
+    "webhooks list": table("id space address >delivered state", _webhook_row, empty="no webhooks"),
+    "settle": lambda page, done: page.line(f"done: {done:,}" if done else "the queue is empty"),
 }

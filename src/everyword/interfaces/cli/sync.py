@@ -7,24 +7,19 @@ a new one moves up into the note. The section is never imported.
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from everyword.errors import BadLocation, InvalidInput, NotFound
 from everyword.ingest.importers.notes import CLOSING, MARKDOWN, OPENING, generated_section
 from everyword.ingest.importers.sources import open_source
-from everyword.interfaces.cli.defaults import default_path
-from everyword.interfaces.cli.parser import add_options
-from everyword.interfaces.cli.terminal import Terminal, progress
 from everyword.memory import Memory
 from everyword.settings import beside
 from everyword.types.records import Reason, RecordKind
 from everyword.types.statements import BY_HAND, STATEMENT_PREFIX, Statement, Status
-from everyword.types.times import LOCAL
 
 _TITLE = "read from this note. Edit a line to correct it, delete it to take it back."
 _KNOWN = " Known: "  # before the ids of all lines that were written
@@ -41,36 +36,6 @@ class Synced:
     retracted: int = 0
     written: set[Path] = field(default_factory=set[Path])
     left: list[str] = field(default_factory=list[str])  # notes that were not written, and why
-
-
-def main(arguments: Sequence[str], terminal: Terminal) -> int:
-    """Sync a folder; return the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="everyword sync",
-        description="Import a folder of Markdown notes, write the statements of each note into a generated section "
-        "at its end, and take edits of that section as corrections. Everything else in a note stays as it is.",
-        allow_abbrev=False,
-    )
-    parser.add_argument("folder", metavar="FOLDER", help="a folder of .md files")
-    add_options(parser, "--memory", "--space", "--embedder", "--tz")
-    parsed = parser.parse_args(arguments)
-    location = parsed.memory or os.environ.get("EVERYWORD_MEMORY") or default_path(make_folder=True)
-    embedder = parsed.embedder or os.environ.get("EVERYWORD_EMBEDDER") or None
-    with Memory.open(location, embedder=embedder) as memory, progress(terminal, parsed.folder) as report:
-        done = sync(
-            memory if parsed.space is None else memory.space(parsed.space), Path(parsed.folder), tz=parsed.tz or LOCAL
-        )
-        memory.admin.settle(progress=report)
-    if terminal.json_wanted:
-        terminal.document({**asdict(done), "written": len(done.written)})
-        return 0
-    terminal.page.line(
-        f"{done.notes:,} notes: {done.added:,} new events, {done.corrected:,} corrected, "
-        f"{done.retracted:,} taken back; wrote {len(done.written):,}"
-    )
-    for one in done.left:
-        terminal.note(one)
-    return 0
 
 
 def sync(memory: Memory, folder: Path, *, tz: str = "UTC") -> Synced:

@@ -11,17 +11,11 @@ import sys
 from collections.abc import Sequence
 from typing import BinaryIO
 
-_FOR_AGENTS = ("run", "save", "resident")
-
 
 def main(argv: Sequence[str] | None = None, stdin: BinaryIO | None = None) -> int:
-    """Run a hook, or a command of `everyword hook`. Return the exit code, which is 0 for every hook."""
+    """Run a hook, or a process that a hook started. Return the exit code, which is 0."""
+    from everyword.interfaces.hooks import run_hook
+
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if arguments[:1] and arguments[0] in _FOR_AGENTS:
-        from everyword.interfaces.hooks import run_hook
-
-        # sys.stdin is None if the agent closed standard input.
-        return run_hook.main(arguments, stdin or getattr(sys.stdin, "buffer", None) or io.BytesIO())
-    from everyword.interfaces.hooks import commands
-
-    return commands.main(arguments)
+    # sys.stdin is None if the agent closed standard input.
+    return run_hook.main(arguments, stdin or getattr(sys.stdin, "buffer", None) or io.BytesIO())

@@ -21,12 +21,11 @@ from everyword.interfaces.mcp.tools import TOOL_SETS, ToolSet, agent_tools
 
 Transport = Literal["stdio", "http"]
 DEFAULT_PORT = 7331
-_PROGRAM = "python -m everyword.interfaces.mcp"
 
 
-def main(argv: Sequence[str] | None = None, *, program: str = _PROGRAM) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Parse the command line and serve; return the exit code."""
-    options = vars(_parser(program).parse_args(argv))
+    options = vars(_parser().parse_args(argv))
     try:
         run(
             options.pop("memory") or default_path(make_folder=True),
@@ -41,8 +40,8 @@ def main(argv: Sequence[str] | None = None, *, program: str = _PROGRAM) -> int:
     return 0
 
 
-def _parser(program: str = _PROGRAM) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=program, description="Serve a memory over MCP.")
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="everyword mcp", description="Serve a memory over MCP.")
     parser.add_argument(
         "--memory",
         metavar="PATH",
