@@ -33,13 +33,13 @@ def _list_of(**properties: Any) -> dict[str, Any]:
     }
 
 
-_ENTITIES = _list_of(name=_TEXT, entityType=_TEXT, observations=_TEXTS)
-_RELATIONS = _list_of(**{"from": _TEXT, "to": _TEXT, "relationType": _TEXT})
-_GRAPH = {"entities": _ENTITIES, "relations": _RELATIONS}
+_ENTITIES = {"entities": _list_of(name=_TEXT, entityType=_TEXT, observations=_TEXTS)}
+_RELATIONS = {"relations": _list_of(**{"from": _TEXT, "to": _TEXT, "relationType": _TEXT})}
+_GRAPH = _ENTITIES | _RELATIONS
 _DELETED = {"success": {"type": "boolean"}, "message": _TEXT}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ReferenceTool:
     """A tool of the reference server. It calls the method of the graph that has its name."""
 
@@ -47,14 +47,26 @@ class ReferenceTool:
     description: str
     inputs: Mapping[str, Any]  # JSON schemas by name
     outputs: Mapping[str, Any]
-    result: str = ""  # the name of a list in the structured result
-    read_only: bool = False
-    destructive: bool = False
+
+    def listed(self) -> dict[str, Any]:
+        """Describe the tool in the protocol's form, without annotations."""
+        return {
+            "name": self.name,
+            "title": self.name.replace("_", " ").title(),
+            "description": self.description,
+            "inputSchema": {"type": "object", "properties": dict(self.inputs), "required": list(self.inputs)},
+            "outputSchema": {"type": "object", "properties": dict(self.outputs), "required": list(self.outputs)},
+        }
 
     @property
-    def title(self) -> str:
-        """The name for people."""
-        return self.name.replace("_", " ").title()
+    def read_only(self) -> bool:
+        """Tell whether it only reads."""
+        return self.outputs is _GRAPH
+
+    @property
+    def destructive(self) -> bool:
+        """Tell whether it deletes."""
+        return self.outputs is _DELETED
 
     def call(self, graph: KnowledgeGraph, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """Run the tool; return the text and the structured result."""
@@ -66,7 +78,7 @@ class ReferenceTool:
         answer = getattr(graph, self.name)(*(arguments[name] for name in self.inputs))
         if isinstance(answer, str):
             return answer, {"success": True, "message": answer}
-        return json_text(answer, indent=2), {self.result: answer} if self.result else answer
+        return json_text(answer, indent=2), answer if self.read_only else dict.fromkeys(self.outputs, answer)
 
 
 def _check(value: Any, schema: Mapping[str, Any], name: str) -> None:
@@ -80,100 +92,99 @@ def _check(value: Any, schema: Mapping[str, Any], name: str) -> None:
         _check(value.get(member), expected, member)
 
 
-TOOLS = {
-    tool.name: tool
-    for tool in (
-        ReferenceTool(
-            name="create_entities",
-            description="Create multiple new entities in the knowledge graph",
-            inputs={"entities": _ENTITIES},
-            outputs={"entities": _ENTITIES},
-            result="entities",
-        ),
-        ReferenceTool(
-            name="create_relations",
-            description="Create multiple new relations between entities in the knowledge graph. "
-            "Relations should be in active voice",
-            inputs={"relations": _RELATIONS},
-            outputs={"relations": _RELATIONS},
-            result="relations",
-        ),
-        ReferenceTool(
-            name="add_observations",
-            description="Add new observations to existing entities in the knowledge graph",
-            inputs={"observations": _list_of(entityName=_TEXT, contents=_TEXTS)},
-            outputs={"results": _list_of(entityName=_TEXT, addedObservations=_TEXTS)},
-            result="results",
-        ),
-        ReferenceTool(
-            name="delete_entities",
-            description="Delete multiple entities and their associated relations from the knowledge graph",
-            inputs={"entityNames": _TEXTS},
-            outputs=_DELETED,
-            destructive=True,
-        ),
-        ReferenceTool(
-            name="delete_observations",
-            description="Delete specific observations from entities in the knowledge graph",
-            inputs={"deletions": _list_of(entityName=_TEXT, observations=_TEXTS)},
-            outputs=_DELETED,
-            destructive=True,
-        ),
-        ReferenceTool(
-            name="delete_relations",
-            description="Delete multiple relations from the knowledge graph",
-            inputs={"relations": _RELATIONS},
-            outputs=_DELETED,
-            destructive=True,
-        ),
-        ReferenceTool(
-            name="read_graph",
-            description="Read the entire knowledge graph",
-            inputs={},
-            outputs=_GRAPH,
-            read_only=True,
-        ),
-        ReferenceTool(
-            name="search_nodes",
-            description="Search for nodes in the knowledge graph based on a query",
-            inputs={"query": _TEXT},
-            outputs=_GRAPH,
-            read_only=True,
-        ),
-        ReferenceTool(
-            name="open_nodes",
-            description="Open specific nodes in the knowledge graph by their names",
-            inputs={"names": _TEXTS},
-            outputs=_GRAPH,
-            read_only=True,
-        ),
-    )
-}
+_ADDED = {"observations": _list_of(entityName=_TEXT, contents=_TEXTS)}
+_ADDITIONS = {"results": _list_of(entityName=_TEXT, addedObservations=_TEXTS)}
+_DELETIONS = {"deletions": _list_of(entityName=_TEXT, observations=_TEXTS)}
+_IN = "the knowledge graph"
+_TOOLS = (
+    ReferenceTool("create_entities", f"Create multiple new entities in {_IN}", _ENTITIES, _ENTITIES),
+    ReferenceTool(
+        "create_relations",
+        f"Create multiple new relations between entities in {_IN}. Relations should be in active voice",
+        _RELATIONS,
+        _RELATIONS,
+    ),
+    ReferenceTool("add_observations", f"Add new observations to existing entities in {_IN}", _ADDED, _ADDITIONS),
+    ReferenceTool(
+        "delete_entities",
+        f"Delete multiple entities and their associated relations from {_IN}",
+        {"entityNames": _TEXTS},
+        _DELETED,
+    ),
+    ReferenceTool("delete_observations", f"Delete specific observations from entities in {_IN}", _DELETIONS, _DELETED),
+    ReferenceTool("delete_relations", f"Delete multiple relations from {_IN}", _RELATIONS, _DELETED),
+    ReferenceTool("read_graph", "Read the entire knowledge graph", {}, _GRAPH),
+    ReferenceTool("search_nodes", f"Search for nodes in {_IN} based on a query", {"query": _TEXT}, _GRAPH),
+    ReferenceTool("open_nodes", f"Open specific nodes in {_IN} by their names", {"names": _TEXTS}, _GRAPH),
+)
+TOOLS = {tool.name: tool for tool in _TOOLS}
 
 
 # The knowledge graph
 
 
-@dataclass(frozen=True, slots=True)
-class _Observation:
-    entry: int  # number of the change that added it
-    text: str
-
-
 @dataclass(slots=True)
 class _Entity:
     kind: str
-    observations: list[_Observation] = field(default_factory=list[_Observation])
+    observations: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])  # numbers of changes, and texts
 
     @property
     def texts(self) -> list[str]:
-        return [observation.text for observation in self.observations]
+        return [text for _, text in self.observations]
 
 
 @dataclass(slots=True)
 class _Graph:
+    """The fold of all changes, and new ones, which are applied as they are made."""
+
     entities: dict[str, _Entity] = field(default_factory=dict[str, _Entity])
     relations: list[Relation] = field(default_factory=list[Relation])
+    changes: list[Change] = field(default_factory=list[Change])
+
+    def change(self, text: str, **meaning: Json) -> None:
+        """Make a change."""
+        self.changes.append(Change(text=text, session=_NAME, meaning=meaning))
+        self.apply(meaning, text, 0)
+
+    def apply(self, meaning: Mapping[str, Json], text: str, number: int) -> None:
+        """Apply the change of this number."""
+        name = str(meaning.get("name", ""))
+        known = self.entities.get(name)
+        match meaning.get("do"):
+            case "entity":
+                self.entities.setdefault(name, _Entity(str(meaning.get("kind", ""))))
+            case "observation" if known is not None:
+                # The observation is only in the text of the event, so that forgetting the event removes it.
+                known.observations.append((number, text[len(name) + 2 :]))
+            case "relation":
+                if (relation := _relation_of(meaning)) not in self.relations:
+                    self.relations.append(relation)
+            case "delete entity":
+                self.entities.pop(name, None)
+                self.relations = [relation for relation in self.relations if name not in relation[:2]]
+            case "delete observations" if known is not None:
+                gone = cast("list[Json]", meaning.get("entries", ()))
+                known.observations = [one for one in known.observations if one[0] not in gone]
+            case "delete relation":
+                self.relations = [relation for relation in self.relations if relation != _relation_of(meaning)]
+            case _:
+                pass
+
+    def part(self, names: set[str] | None = None) -> Plain:
+        """Return the entities of these names and the relations that touch them, or all."""
+        shown = self.entities.keys() if names is None else self.entities.keys() & names
+        return {
+            "entities": [
+                {"name": name, "entityType": entity.kind, "observations": entity.texts}
+                for name, entity in self.entities.items()
+                if name in shown
+            ],
+            "relations": [
+                {"from": start, "to": end, "relationType": kind}
+                for start, end, kind in self.relations
+                if names is None or start in shown or end in shown
+            ],
+        }
 
 
 class KnowledgeGraph:
@@ -183,199 +194,143 @@ class KnowledgeGraph:
         self._ledger = Ledger(memory, _NAME, wing=wing)
         self._clean = Redactor(memory, redact=redact).text
 
-    def create_entities(self, entities: Sequence[Mapping[str, Any]]) -> list[Plain]:
+    def create_entities(self, entities: Sequence[Mapping[str, Any]]) -> list[Any]:
         """Add entities that do not exist yet; return these."""
-        given = [
-            (self._clean(one["name"]), self._clean(one["entityType"]), self._texts(one["observations"]))
-            for one in entities
-        ]
 
-        def decide(graph: _Graph) -> tuple[list[Change], list[Plain]]:
-            changes: list[Change] = []
-            created: dict[str, Plain] = {}
-            for name, kind, observations in given:
-                if name not in graph.entities and name not in created:
-                    changes.append(_change(f"{name} ({kind})", do="entity", name=name, kind=kind))
-                    changes += [_observation(name, text) for text in observations]
-                    created[name] = {"name": name, "entityType": kind, "observations": observations}
-            return changes, list(created.values())
+        def decide(graph: _Graph, given: list[Any]) -> list[Plain]:
+            created: list[Plain] = []
+            for one in given:
+                name, kind = one["name"], one["entityType"]
+                if name in graph.entities:
+                    continue
+                created.append(one)
+                graph.change(f"{name} ({kind})", do="entity", name=name, kind=kind)
+                for text in one["observations"]:
+                    graph.change(f"{name}: {text}", do="observation", name=name)
+            return created
 
-        return self._append(decide)
+        return self._append(entities, decide)
 
-    def create_relations(self, relations: Sequence[Mapping[str, Any]]) -> list[Plain]:
+    def create_relations(self, relations: Sequence[Mapping[str, Any]]) -> list[Any]:
         """Add relations that do not exist yet; return these."""
-        given = self._relations(relations)
 
-        def decide(graph: _Graph) -> tuple[list[Change], list[Plain]]:
-            # As in the reference, a relation may name entities that do not exist.
-            new = [relation for relation in dict.fromkeys(given) if relation not in graph.relations]
-            changes = [_change(f"{one[0]} {one[2]} {one[1]}", do="relation", relation=list(one)) for one in new]
-            return changes, [_relation_to_json(relation) for relation in new]
+        def decide(graph: _Graph, given: list[Plain]) -> list[Plain]:
+            created: list[Plain] = []
+            for one in given:
+                # As in the reference, a relation may name entities that do not exist.
+                start, end, kind = relation = _relation(one)
+                if relation not in graph.relations:
+                    graph.change(f"{start} {kind} {end}", do="relation", relation=list(relation))
+                    created.append(one)
+            return created
 
-        return self._append(decide)
+        return self._append(relations, decide)
 
-    def add_observations(self, observations: Sequence[Mapping[str, Any]]) -> list[Plain]:
+    def add_observations(self, observations: Sequence[Mapping[str, Any]]) -> list[Any]:
         """Add observations to existing entities; return the new ones of each."""
-        given = [(self._clean(one["entityName"]), self._texts(one["contents"])) for one in observations]
 
-        def decide(graph: _Graph) -> tuple[list[Change], list[Plain]]:
-            changes: list[Change] = []
+        def decide(graph: _Graph, given: list[Any]) -> list[Plain]:
             results: list[Plain] = []
-            for name, contents in given:
-                entity = _check_known(name, graph)
-                new = [text for text in contents if text not in entity.texts]
-                entity.observations += [_Observation(0, text) for text in new]  # for later items
-                changes += [_observation(name, text) for text in new]
+            for one in given:
+                name: str = one["entityName"]
+                if name not in graph.entities:
+                    raise NotFound(f"Entity with name {name} not found")
+                known = graph.entities[name].texts
+                new: list[Json] = [text for text in one["contents"] if text not in known]
+                for text in new:
+                    graph.change(f"{name}: {text}", do="observation", name=name)
                 results.append({"entityName": name, "addedObservations": new})
-            return changes, results
+            return results
 
-        return self._append(decide)
+        return self._append(observations, decide)
 
     def delete_entities(self, names: Sequence[str]) -> str:
         """Delete entities with their observations, and the relations of these names; return a message."""
-        given = self._texts(names)
 
-        def decide(graph: _Graph) -> tuple[list[Change], str]:
-            known = graph.entities.keys() | {end for relation in graph.relations for end in relation[:2]}
-            going = [name for name in dict.fromkeys(given) if name in known]
-            changes = [_change(f"Deleted {name}", do="delete entity", name=name) for name in going]
-            return changes, "Entities deleted successfully"
+        def decide(graph: _Graph, given: list[str]) -> str:
+            for name in given:
+                if name in graph.entities or any(name in relation[:2] for relation in graph.relations):
+                    graph.change(f"Deleted {name}", do="delete entity", name=name)
+            return "Entities deleted successfully"
 
-        return self._append(decide)
+        return self._append(names, decide)
 
     def delete_observations(self, deletions: Sequence[Mapping[str, Any]]) -> str:
         """Delete observations; return a message."""
-        given = [(self._clean(one["entityName"]), self._texts(one["observations"])) for one in deletions]
 
-        def decide(graph: _Graph) -> tuple[list[Change], str]:
-            changes: list[Change] = []
-            for name, contents in given:
-                entity = graph.entities.get(name)
-                going = [one for one in entity.observations if one.text in contents] if entity else []
-                if entity is not None and going:
-                    entity.observations = [one for one in entity.observations if one not in going]
-                    # By number, not by text: a quote would survive when the observation is forgotten.
-                    entries = [one.entry for one in going]
+        def decide(graph: _Graph, given: list[Any]) -> str:
+            for one in given:
+                name: str = one["entityName"]
+                entity = graph.entities.get(name, _Entity(""))
+                # By number, not by text: a quote would survive when the observation is forgotten.
+                going: list[Json] = [number for number, text in entity.observations if text in one["observations"]]
+                if going:
                     message = f"Deleted {len(going)} observations of {name}"
-                    changes.append(_change(message, do="delete observations", name=name, entries=entries))
-            return changes, "Observations deleted successfully"
+                    graph.change(message, do="delete observations", name=name, entries=going)
+            return "Observations deleted successfully"
 
-        return self._append(decide)
+        return self._append(deletions, decide)
 
     def delete_relations(self, relations: Sequence[Mapping[str, Any]]) -> str:
         """Delete relations; return a message."""
-        given = self._relations(relations)
 
-        def decide(graph: _Graph) -> tuple[list[Change], str]:
-            going = [relation for relation in graph.relations if relation in given]
-            changes = [
-                _change(f"Deleted: {one[0]} {one[2]} {one[1]}", do="delete relation", relation=list(one))
-                for one in going
-            ]
-            return changes, "Relations deleted successfully"
+        def decide(graph: _Graph, given: list[Plain]) -> str:
+            for start, end, kind in map(_relation, given):
+                if (start, end, kind) in graph.relations:
+                    graph.change(f"Deleted: {start} {kind} {end}", do="delete relation", relation=[start, end, kind])
+            return "Relations deleted successfully"
 
-        return self._append(decide)
+        return self._append(relations, decide)
 
     def read_graph(self) -> Plain:
         """Return the whole graph."""
-        return _to_json(self._graph(), None)
+        return _fold(self._ledger.entries()).part()
 
     def search_nodes(self, query: str) -> Plain:
         """Find entities whose name, type or observations contain the query, and their relations."""
-        wanted, graph = query.lower(), self._graph()
-        return _to_json(
-            graph,
+        wanted, graph = query.lower(), _fold(self._ledger.entries())
+        return graph.part(
             {
                 name
                 for name, entity in graph.entities.items()
                 if any(wanted in text.lower() for text in (name, entity.kind, *entity.texts))
-            },
+            }
         )
 
     def open_nodes(self, names: Sequence[str]) -> Plain:
         """Return entities by name, and their relations."""
-        return _to_json(self._graph(), set(names))
+        return _fold(self._ledger.entries()).part(set(names))
 
-    def _graph(self) -> _Graph:
-        return _fold(self._ledger.entries())
+    def _append(self, given: Sequence[Any], decide: Callable[[_Graph, list[Any]], _R]) -> _R:
+        """Append the changes that `decide` makes for what was given, without secrets; return its answer."""
+        clean = [self._cleaned(one) for one in given]
 
-    def _append(self, decide: Callable[[_Graph], tuple[list[Change], _R]]) -> _R:
-        return self._ledger.append(lambda entries: decide(_fold(entries)))
+        def decided(entries: Sequence[Entry]) -> tuple[list[Change], _R]:
+            graph = _fold(entries)
+            answer = decide(graph, clean)
+            return graph.changes, answer
 
-    def _relations(self, relations: Sequence[Mapping[str, Any]]) -> list[Relation]:
-        return [
-            (self._clean(one["from"]), self._clean(one["to"]), self._clean(one["relationType"])) for one in relations
-        ]
+        return self._ledger.append(decided)
 
-    def _texts(self, texts: Sequence[str]) -> list[str]:
-        return [self._clean(text) for text in texts]
-
-
-def _change(text: str, **meaning: Json) -> Change:
-    return Change(text=text, session=_NAME, meaning=meaning)
-
-
-def _observation(name: str, text: str) -> Change:
-    # The observation is only in the text of the event, so that forgetting the event removes it.
-    return _change(f"{name}: {text}", do="observation", name=name)
+    def _cleaned(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self._clean(value)
+        if isinstance(value, Mapping):
+            return {name: self._cleaned(one) for name, one in cast("Mapping[str, Any]", value).items()}
+        return [self._cleaned(one) for one in value]
 
 
 def _fold(entries: Sequence[Entry]) -> _Graph:
     graph = _Graph()
     for entry in entries:
-        _apply(graph, entry)
+        graph.apply(entry.meaning, entry.event.text, entry.number)
     return graph
 
 
-def _apply(graph: _Graph, entry: Entry) -> None:
-    meaning = entry.meaning
-    name = str(meaning.get("name", ""))
-    known = graph.entities.get(name)
-    match meaning.get("do"):
-        case "entity":
-            graph.entities.setdefault(name, _Entity(str(meaning.get("kind", ""))))
-        case "observation" if known is not None:
-            known.observations.append(_Observation(entry.number, entry.event.text[len(name) + 2 :]))
-        case "relation":
-            if (relation := _relation_of(meaning)) not in graph.relations:
-                graph.relations.append(relation)
-        case "delete entity":
-            graph.entities.pop(name, None)
-            graph.relations = [relation for relation in graph.relations if name not in relation[:2]]
-        case "delete observations" if known is not None:
-            known.observations = [one for one in known.observations if one.entry not in meaning.get("entries", ())]
-        case "delete relation":
-            graph.relations = [relation for relation in graph.relations if relation != _relation_of(meaning)]
-        case _:
-            pass
+def _relation(given: Mapping[str, Any]) -> Relation:
+    return given["from"], given["to"], given["relationType"]
 
 
 def _relation_of(meaning: Mapping[str, Json]) -> Relation:
     start, end, kind = (str(part) for part in cast("list[Json]", meaning["relation"]))
     return start, end, kind
-
-
-def _to_json(graph: _Graph, names: set[str] | None) -> Plain:
-    shown = graph.entities.keys() if names is None else graph.entities.keys() & names
-    return {
-        "entities": [
-            {"name": name, "entityType": entity.kind, "observations": entity.texts}
-            for name, entity in graph.entities.items()
-            if name in shown
-        ],
-        "relations": [
-            _relation_to_json(relation)
-            for relation in graph.relations
-            if names is None or relation[0] in shown or relation[1] in shown
-        ],
-    }
-
-
-def _relation_to_json(relation: Relation) -> Plain:
-    return {"from": relation[0], "to": relation[1], "relationType": relation[2]}
-
-
-def _check_known(name: str, graph: _Graph) -> _Entity:
-    if name not in graph.entities:
-        raise NotFound(f"Entity with name {name} not found")
-    return graph.entities[name]

@@ -92,7 +92,10 @@ class _Requests:
         self._tools = agent_tools(wing=opened.wing, project_wing=opened.project_wing, tool_set=tool_set)
         self._graph_tools = TOOLS if reference_tools else {}
         self.listed = [*(tool.listed() for tool in self._tools.values())]
-        self.listed += map(_reference_tool, self._graph_tools.values())
+        self.listed += (
+            {**tool.listed(), "annotations": hints(read_only=tool.read_only, destructive=tool.destructive)}
+            for tool in self._graph_tools.values()
+        )
 
     async def call_tool(self, call: Call) -> Json:
         name: str = call.params["name"]
@@ -133,17 +136,6 @@ class _Requests:
         except EverywordError as error:
             code = sdk.INVALID_PARAMS if error.status < 500 else sdk.INTERNAL_ERROR
             raise ProtocolError(results.error_text(error), code) from error
-
-
-def _reference_tool(tool: ReferenceTool) -> Json:
-    return {
-        "name": tool.name,
-        "title": tool.title,
-        "description": tool.description,
-        "inputSchema": {"type": "object", "properties": dict(tool.inputs), "required": list(tool.inputs)},
-        "outputSchema": {"type": "object", "properties": dict(tool.outputs), "required": list(tool.outputs)},
-        "annotations": hints(read_only=tool.read_only, destructive=tool.destructive),
-    }
 
 
 def _run(tool: AgentTool, opened: OpenMemory, received: Mapping[str, Any]) -> Json:
