@@ -15,6 +15,7 @@ from everyword.errors import InvalidInput
 from everyword.interfaces.cli.defaults import HELP
 from everyword.interfaces.operations import BY_NAME, Operation, Parameter
 from everyword.interfaces.operations.parameters import FLAG, INTEGER, PATH, TEXT, TEXTS, Kind
+from everyword.interfaces.operations.registry import flag, required, writes
 from everyword.types.times import LOCAL
 
 if TYPE_CHECKING:
@@ -56,142 +57,108 @@ def _expiry(text: str) -> str | datetime:
 
 
 _EXPIRY = Kind("a time or a duration", (str,), {}, "TIME", parse=_expiry)
-_LABEL = Parameter("name", TEXT, "a label for the key", required=True, positional=True)
-_ID = Parameter("id", TEXT, "as `list` shows it", required=True, positional=True)
-_DRY_RUN = Parameter("dry_run", FLAG, "show the change without making it")
-_YES = Parameter("yes", FLAG, "do not ask")
+_ID = required("id", "as `list` shows it")
+_KINDS = Parameter(
+    "kinds", TEXTS, "only this kind: event, statement ...; may be repeated (default: all)", options=("--kind",)
+)
+_DRY_RUN = flag("dry_run", "show the change without making it")
+_YES = flag("yes", "do not ask")
 _HOME = Parameter("home", PATH, "the folder of the hooks' own files")
 _SETTINGS = Parameter("settings", PATH, "the agent's settings (default: those of this user)")
 _AGENT = Parameter("agent", TEXT, "claude-code (default), codex, gemini, cursor or copilot", positional=True)
-_HOOK = Parameter(
-    "name",
-    TEXT,
-    "SessionStart, UserPromptSubmit, PreCompact, Stop, SessionEnd, inject_prompt, resident or save_tools",
-    required=True,
-    positional=True,
+_HOOK = required(
+    "name", "SessionStart, UserPromptSubmit, PreCompact, Stop, SessionEnd, inject_prompt, resident or save_tools"
 )
 
 # The verbs that only the command line has. A verb of two words belongs to a group, which its first word names.
 OWN_VERBS = (
-    Operation("doctor", "check the installation, the file and the model, and say what to do"),
-    Operation(
+    writes("doctor", "check the installation, the file and the model, and say what to do"),
+    writes(
         "watch",
         "print new events, concepts, intents and jobs from any process as they arrive",
-        parameters=(
-            Parameter("every", INTEGER, "seconds between checks (default: 1)"),
-            Parameter("count", INTEGER, "stop after this many (default: never)"),
-            Parameter(
-                "kinds",
-                TEXTS,
-                "event, concept, intent or job; may be given more than once (default: all)",
-                options=("--kind",),
-            ),
+        Parameter("every", INTEGER, "seconds between checks (default: 1)"),
+        Parameter("count", INTEGER, "stop after this many (default: never)"),
+        Parameter(
+            "kinds",
+            TEXTS,
+            "event, concept, intent or job; may be given more than once (default: all)",
+            options=("--kind",),
         ),
     ),
-    Operation(
+    writes(
         "init",
         "set up a memory: location, imports, hooks, MCP",
+        Parameter("skip", TEXTS, "skip a step: import, vectors, hooks or mcp; may be repeated"),
+        flag("yes", "run every step without asking"),
+        flag("undo", "put back the settings files that init has changed"),
+        Parameter("hooks_home", PATH, "where hooks keep their own files"),
         details="Every step is shown, confirmed and optional. It is safe to run again. --wing: the wing of this "
         "folder's sessions (default: its name).",
-        parameters=(
-            Parameter("skip", TEXTS, "skip a step: import, vectors, hooks or mcp; may be repeated"),
-            Parameter("yes", FLAG, "run every step without asking"),
-            Parameter("undo", FLAG, "put back the settings files that init has changed"),
-            Parameter("hooks_home", PATH, "where hooks keep their own files"),
-        ),
     ),
-    Operation(
+    writes(
         "sync",
         "keep a folder of Markdown notes and a memory in step",
+        required("folder", "a folder of .md files", PATH),
         details="It imports the notes, writes the statements of each note into a generated section at its end, and "
         "takes edits of that section as corrections. Everything else in a note stays as it is.",
-        parameters=(Parameter("folder", PATH, "a folder of .md files", required=True, positional=True),),
         creates=True,
     ),
-    Operation(
+    writes(
         "migrate",
         "copy a whole memory into an empty one, such as from a file to PostgreSQL or back",
+        required("source", "a path, or postgresql://...", PATH),
+        required("target", "a path, or postgresql://...; empty, or an interrupted copy", PATH),
         details="It can be interrupted and run again. All rows are compared at the end. The source is not changed.",
-        parameters=(
-            Parameter("source", PATH, "a path, or postgresql://...", required=True, positional=True),
-            Parameter(
-                "target",
-                PATH,
-                "a path, or postgresql://...; empty, or an interrupted copy",
-                required=True,
-                positional=True,
-            ),
-        ),
     ),
-    Operation(
+    writes(
         "worker",
         "run the queued work of a memory on PostgreSQL (vectors, statements, LLM readings)",
+        flag("once", "stop when no work is left"),
         details="Start as many workers as you like, on any machine: one works on a space at a time.",
-        parameters=(Parameter("once", FLAG, "stop when no work is left"),),
     ),
-    Operation(
+    writes(
         "keys create",
         "create a key and show it once",
-        method="admin.create_key",
-        parameters=(
-            _LABEL,
-            Parameter("permission", TEXT, "read, write or admin (default: read)", options=("--may",)),
-            Parameter(
-                "spaces",
-                TEXTS,
-                'a space that the key opens; "acme/*" means all below acme/; may be repeated (default: all)',
-                options=("--space",),
-            ),
-            Parameter("expires", _EXPIRY, "expiry: a time, or a duration such as 12h, 30d, 8w, 1y"),
+        required("name", "a label for the key"),
+        Parameter("permission", TEXT, "read, write or admin (default: read)", options=("--may",)),
+        Parameter(
+            "spaces",
+            TEXTS,
+            'a space that the key opens; "acme/*" means all below acme/; may be repeated (default: all)',
+            options=("--space",),
         ),
+        Parameter("expires", _EXPIRY, "expiry: a time, or a duration such as 12h, 30d, 8w, 1y"),
+        method="admin.create_key",
         creates=True,
     ),
-    Operation("keys list", "list keys, including expired ones", method="admin.api_keys", creates=True, result="keys"),
-    Operation("keys revoke", "revoke a key", method="admin.revoke_key", parameters=(_ID,), creates=True, result="key"),
-    Operation(
+    writes("keys list", "list keys, including expired ones", method="admin.api_keys", creates=True, result="keys"),
+    writes("keys revoke", "revoke a key", _ID, method="admin.revoke_key", creates=True, result="key"),
+    writes(
         "webhooks add",
         "add an address that the service sends the changes of a space to",
+        required("url", "accepts a POST with JSON"),
+        _KINDS,
         method="admin.add_webhook",
-        parameters=(
-            Parameter("url", TEXT, "accepts a POST with JSON", required=True, positional=True),
-            Parameter(
-                "kinds",
-                TEXTS,
-                "only this kind: event, statement ...; may be repeated (default: all)",
-                options=("--kind",),
-            ),
-        ),
         creates=True,
     ),
-    Operation(
-        "webhooks list", "list webhooks and their state", method="admin.webhooks", creates=True, result="webhooks"
-    ),
-    Operation(
-        "webhooks remove",
-        "remove a webhook",
-        method="admin.remove_webhook",
-        parameters=(_ID,),
-        creates=True,
-        result="removed",
-    ),
-    Operation(
+    writes("webhooks list", "list webhooks and their state", method="admin.webhooks", creates=True, result="webhooks"),
+    writes("webhooks remove", "remove a webhook", _ID, method="admin.remove_webhook", creates=True, result="removed"),
+    writes(
         "hook install",
         "save an agent's conversations, and tell it what the memory knows",
-        parameters=(
-            *(_AGENT, _SETTINGS, _DRY_RUN, _YES, _HOME),
-            Parameter("save_every", INTEGER, "messages between two saves (default: 15)", options=("--every",)),
-            Parameter("redact", TEXT, "what to remove: credentials (default), personal or none"),
-            Parameter("secret_patterns", PATH, "a JSON file with patterns of secrets"),
-        ),
+        *(_AGENT, _SETTINGS, _DRY_RUN, _YES, _HOME),
+        Parameter("save_every", INTEGER, "messages between two saves (default: 15)", options=("--every",)),
+        Parameter("redact", TEXT, "what to remove: credentials (default), personal or none"),
+        Parameter("secret_patterns", PATH, "a JSON file with patterns of secrets"),
     ),
-    Operation(
+    writes(
         "hook uninstall",
         "remove the hooks of an agent, or, as `all`, of every file that was changed",
-        parameters=(_AGENT, _SETTINGS, _DRY_RUN, _YES, _HOME),
+        *(_AGENT, _SETTINGS, _DRY_RUN, _YES, _HOME),
     ),
-    Operation("hook status", "show what is installed and switched on, and the last errors", parameters=(_HOME,)),
-    Operation("hook on", "switch a hook on", parameters=(_HOOK, _HOME)),
-    Operation("hook off", "switch a hook off", parameters=(_HOOK, _HOME)),
+    writes("hook status", "show what is installed and switched on, and the last errors", _HOME),
+    writes("hook on", "switch a hook on", _HOOK, _HOME),
+    writes("hook off", "switch a hook off", _HOOK, _HOME),
 )
 PROGRAMS = ("mcp", "serve")  # servers, which parse their own arguments
 VERBS = BY_NAME | {verb.name: verb for verb in OWN_VERBS}

@@ -72,7 +72,8 @@ class Operation:
         return next((parameter for parameter in self.parameters if parameter.name == name), None)
 
 
-def _required(name: str, help: str, kind: Kind = TEXT) -> Parameter:
+def required(name: str, help: str, kind: Kind = TEXT) -> Parameter:
+    """Make a parameter that is needed and, on the command line, given by place."""
     return Parameter(name, kind, help, required=True, positional=True)
 
 
@@ -88,8 +89,26 @@ def _limit(default: int) -> Parameter:
     return _number("limit", default, "return at most this many")
 
 
-def _flag(name: str, help: str) -> Parameter:
+def _text(name: str, help: str, *, default: str) -> Parameter:
+    return Parameter(name, TEXT, f"{help} (default: {default})", default=default)
+
+
+def flag(name: str, help: str) -> Parameter:
+    """Make a flag that is off unless it is given."""
     return Parameter(name, FLAG, help, default=False)
+
+
+def writes(name: str, summary: str, *parameters: Parameter, **more: Any) -> Operation:
+    """Make an operation that may change the memory."""
+    return Operation(name, summary, parameters=parameters, **more)
+
+
+def _reads(name: str, summary: str, *parameters: Parameter, **more: Any) -> Operation:
+    return Operation(name, summary, parameters=parameters, read_only=True, **more)
+
+
+def _lists(name: str, summary: str, *parameters: Parameter, **more: Any) -> Operation:
+    return _reads(name, summary, *parameters, result=name, **more)
 
 
 _WING = Parameter("wing", TEXT, "a person or project inside the space")
@@ -109,7 +128,7 @@ _SOURCE = Parameter(
 _META = Parameter(
     "meta", OBJECT, 'only events whose meta has these members, or numbers within limits: {"n": {"$gte": 3}}'
 )
-_QUERY = _required("query", "the question")
+_QUERY = required("query", "the question")
 _BY = Parameter("by", TEXT, "who makes the edit (default: user; on a service, the name of the key)")
 _NOW = Parameter("now", TIME, "the time that counts as now (default: this machine's clock)")
 _REDACT = Parameter(
@@ -122,8 +141,8 @@ _WAIT = Parameter(
 )
 _SCOPE = (_NOW, _AS_OF, _WING, _SESSION, _SPEAKER, _SINCE, _UNTIL, _TAG, _ROLE, _SOURCE, _META)
 _LIMIT = Parameter("limit", INTEGER, "return at most this many (default: all)")
-_NEWEST_FIRST = _flag("newest_first", "latest first")
-_STATEMENT = _required("id", "a statement's id")
+_NEWEST_FIRST = flag("newest_first", "latest first")
+_STATEMENT = required("id", "a statement's id")
 _RECALL = (
     _QUERY,
     Parameter(
@@ -138,552 +157,448 @@ _RECALL = (
 
 # In the order in which surfaces list them.
 OPERATIONS = (
-    Operation(
+    writes(
         "add",
         "remember one event, or a list of chat messages",
+        Parameter(
+            "text",
+            TEXT,
+            'the words, verbatim; "-" or nothing reads standard input without its last line break',
+            required=True,
+            positional=True,
+            from_stdin=True,
+        ),
+        Parameter(
+            "messages",
+            OBJECTS,
+            "instead of text: chat messages with role and content, as the SDKs of OpenAI and Anthropic have them",
+            fills="text",
+        ),
+        Parameter("speaker", TEXT, "who said it"),
+        Parameter("session", TEXT, "the conversation or work session"),
+        Parameter("at", TIME, "when it happened, such as 2026-04-02T10:00Z (default: now)"),
+        Parameter("key", TEXT, "your own id for the event, unique in its space"),
+        _WING,
+        Parameter("role", TEXT, "such as user, assistant or tool"),
+        Parameter("source", TEXT, "where it comes from: user, assistant, import, tool or web (default: by role)"),
+        Parameter("meta", OBJECT, "a JSON object kept beside the text"),
+        _REDACT,
+        _WAIT,
         details="The event is on disk and searchable when this returns. Adding the same event again changes nothing.",
         several="written",
-        parameters=(
-            Parameter(
-                "text",
-                TEXT,
-                'the words, verbatim; "-" or nothing reads standard input without its last line break',
-                required=True,
-                positional=True,
-                from_stdin=True,
-            ),
-            Parameter(
-                "messages",
-                OBJECTS,
-                "instead of text: chat messages with role and content, as the SDKs of OpenAI and Anthropic have them",
-                fills="text",
-            ),
-            Parameter("speaker", TEXT, "who said it"),
-            Parameter("session", TEXT, "the conversation or work session"),
-            Parameter("at", TIME, "when it happened, such as 2026-04-02T10:00Z (default: now)"),
-            Parameter("key", TEXT, "your own id for the event, unique in its space"),
-            _WING,
-            Parameter("role", TEXT, "such as user, assistant or tool"),
-            Parameter("source", TEXT, "where it comes from: user, assistant, import, tool or web (default: by role)"),
-            Parameter("meta", OBJECT, "a JSON object kept beside the text"),
-            _REDACT,
-            _WAIT,
-        ),
         creates=True,
     ),
-    Operation(
+    writes(
         "import",
         "remember files, folders and zips: chats, mail, notes, documents, tables, another memory",
+        Parameter("path", PATH, "a file, folder or zip", required=True, positional=True, several=True),
+        Parameter("format", TEXT, "the format, where it can't be detected"),
+        _REDACT,
+        Parameter(
+            "tz", TEXT, "the time zone of times that name none, such as Europe/Lisbon, +02:00 or local", default="UTC"
+        ),
+        flag("wait", "encode each batch before reading the next"),
+        flag("again", "also read unchanged files, and restore events from them that were forgotten"),
         method="import_events",
         details="Reads Claude Code, Claude.ai, ChatGPT, Codex, Copilot CLI, Gemini CLI, Slack, Telegram, WhatsApp, "
         "mbox, chat messages in JSON, Markdown, text, PDF and Word files, CSV, transcripts, git logs, mem0, MemPalace "
         "and MCP memory stores, other memories' files, and files that `everyword export` writes. Each file of a folder "
         "is read by its own format. A second run reads only what is new: it skips unchanged files and continues in "
         "grown files. Known events stay as they are.",
-        parameters=(
-            Parameter("path", PATH, "a file, folder or zip", required=True, positional=True, several=True),
-            Parameter("format", TEXT, "the format, where it can't be detected"),
-            _REDACT,
-            Parameter(
-                "tz",
-                TEXT,
-                "the time zone of times that name none, such as Europe/Lisbon, +02:00 or local",
-                default="UTC",
-            ),
-            _flag("wait", "encode each batch before reading the next"),
-            _flag("again", "also read unchanged files, and restore events from them that were forgotten"),
-        ),
         creates=True,
         progress=True,
     ),
-    Operation("recall", "find the events that answer a question, best first", parameters=_RECALL, read_only=True),
-    Operation(
+    _reads("recall", "find the events that answer a question, best first", *_RECALL),
+    _reads(
         "context",
         "write a prompt-ready, cited context for a question",
-        parameters=(
-            _QUERY,
-            _budget(1200),
-            Parameter(
-                "style",
-                TEXT,
-                "plain, or reasoning: add an instruction that fits the question (default: plain)",
-                default="plain",
-            ),
-            *_SCOPE,
-        ),
-        read_only=True,
+        _QUERY,
+        _budget(1200),
+        _text("style", "plain, or reasoning: add an instruction that fits the question", default="plain"),
+        *_SCOPE,
     ),
-    Operation(
+    _reads(
         "ask",
         "answer a question with a citation, or say that the memory holds no answer",
-        parameters=(_QUERY, _number("budget", 1200, "at most this many tokens of context for an LLM"), *_SCOPE),
-        read_only=True,
+        _QUERY,
+        _number("budget", 1200, "at most this many tokens of context for an LLM"),
+        *_SCOPE,
     ),
-    Operation(
+    _reads(
         "wake_up",
         "list what an agent should know before a conversation: who it is, and what matters now",
+        _budget(170),
+        _WING,
+        Parameter("topic", TEXT, "also tell what is known about this person or thing"),
+        _NOW,
         details="Each line is cited. The lines stay the same until something new happens.",
-        parameters=(
-            _budget(170),
-            _WING,
-            Parameter("topic", TEXT, "also tell what is known about this person or thing"),
-            _NOW,
-        ),
-        read_only=True,
     ),
-    Operation(
+    writes(
         "identity",
         "show or set who the agent is; every wake_up starts with it",
-        parameters=(
-            Parameter("text", TEXT, "the identity, in about 50 tokens (default: show it)", positional=True),
-            _WING,
-            _BY,
-            _REDACT,
-        ),
+        Parameter("text", TEXT, "the identity, in about 50 tokens (default: show it)", positional=True),
+        _WING,
+        _BY,
+        _REDACT,
         creates=True,
         may_be_none=True,
         result="identity",
     ),
-    Operation(
+    _lists(
         "statements",
         "list attributes, preferences, plans, tasks, decisions and other statements, each with its quote",
-        parameters=(
-            Parameter("kind", TEXT, "attribute, fact, preference, habit, event, plan, task, decision ..."),
-            Parameter("about", TEXT, "only about this person or thing"),
-            Parameter("status", TEXT, "current, superseded, retracted or any (default: current)", default="current"),
-            Parameter("tag", TEXT, "only with this tag, such as category:work_career"),
-            _AS_OF,
-            _NEWEST_FIRST,
-            _LIMIT,
-        ),
-        read_only=True,
-        result="statements",
+        Parameter("kind", TEXT, "attribute, fact, preference, habit, event, plan, task, decision ..."),
+        Parameter("about", TEXT, "only about this person or thing"),
+        _text("status", "current, superseded, retracted or any", default="current"),
+        Parameter("tag", TEXT, "only with this tag, such as category:work_career"),
+        _AS_OF,
+        _NEWEST_FIRST,
+        _LIMIT,
     ),
-    Operation(
+    _reads(
         "history",
         "show how a statement changed, with quotes and reasons",
-        parameters=(
-            Parameter("id", TEXT, "a statement's id", positional=True),
-            Parameter(
-                "events",
-                TEXTS,
-                "instead of ID: everything that the event with this id states; may be given more than once",
-                options=("--event",),
-            ),
+        Parameter("id", TEXT, "a statement's id", positional=True),
+        Parameter(
+            "events",
+            TEXTS,
+            "instead of ID: everything that the event with this id states; may be given more than once",
+            options=("--event",),
         ),
-        read_only=True,
     ),
-    Operation(
+    writes(
         "correct",
         "correct a statement, and its facts, in your own words; its history keeps the old version",
-        parameters=(_STATEMENT, _required("text", "the correct statement"), _BY),
+        _STATEMENT,
+        required("text", "the correct statement"),
+        _BY,
     ),
-    Operation(
+    writes(
         "retract",
         "retract a statement and end its facts; it stays in its history",
-        parameters=(
-            _STATEMENT,
-            Parameter(
-                "reason",
-                TEXT,
-                "ended: it was true and no longer is; never_true: it was never true (default: ended)",
-                default="ended",
-            ),
-            Parameter("at", TIME, "for ended: when it ceased to be true (default: now)"),
-            _BY,
-        ),
+        _STATEMENT,
+        _text("reason", "ended: it was true and no longer is; never_true: it was never true", default="ended"),
+        Parameter("at", TIME, "for ended: when it ceased to be true (default: now)"),
+        _BY,
     ),
-    Operation(
+    _lists(
         "records",
         "list edits: identities, corrections, retractions, answers to intents, undone changes",
+        Parameter("kind", TEXT, "identity, correction, retraction, feedback or undo_change"),
+        _LIMIT,
         method="admin.records",
-        parameters=(Parameter("kind", TEXT, "identity, correction, retraction, feedback or undo_change"), _LIMIT),
-        read_only=True,
-        result="records",
     ),
-    Operation(
+    _lists(
         "entities",
         "list people, organisations, projects, places and things, the most mentioned first",
+        Parameter("type", TEXT, "person, organisation, project, place, thing or topic"),
+        Parameter("prefix", TEXT, "the beginning of one of its names", positional=True),
+        _LIMIT,
         method="graph.entities",
-        parameters=(
-            Parameter("type", TEXT, "person, organisation, project, place, thing or topic"),
-            Parameter("prefix", TEXT, "the beginning of one of its names", positional=True),
-            _LIMIT,
-        ),
-        read_only=True,
-        result="entities",
     ),
-    Operation(
+    _reads(
         "entity",
         "show who or what a name refers to: its names, its type, and when it was mentioned",
+        required("name", "any of its names, or its id"),
         method="graph.entity",
-        parameters=(_required("name", "any of its names, or its id"),),
-        read_only=True,
     ),
-    Operation(
+    _lists(
         "facts",
         "list what is true of a person or thing, with its time and its quotes",
-        parameters=(
-            Parameter("subject", TEXT, "only this person or thing; any of its names", positional=True),
-            Parameter("relation", TEXT, "such as lives_in, works_at, married_to or likes"),
-            Parameter("as_of", TIME, "only what was true at this time"),
-            Parameter("known_at", TIME, "answer with what the memory knew at this time"),
-            _LIMIT,
-        ),
-        read_only=True,
-        result="facts",
+        Parameter("subject", TEXT, "only this person or thing; any of its names", positional=True),
+        Parameter("relation", TEXT, "such as lives_in, works_at, married_to or likes"),
+        Parameter("as_of", TIME, "only what was true at this time"),
+        Parameter("known_at", TIME, "answer with what the memory knew at this time"),
+        _LIMIT,
     ),
-    Operation(
+    _lists(
         "timeline",
         "list what was true of a person or thing and what happened to it, in order of time",
+        required("entity", "any of its names"),
+        Parameter("since", TIME, "only what was true or happened at this time or later"),
+        Parameter("until", TIME, "only what was true or happened before this time"),
+        _LIMIT,
         method="graph.timeline",
-        parameters=(
-            _required("entity", "any of its names"),
-            Parameter("since", TIME, "only what was true or happened at this time or later"),
-            Parameter("until", TIME, "only what was true or happened before this time"),
-            _LIMIT,
-        ),
-        read_only=True,
-        result="timeline",
     ),
-    Operation(
-        "conflicts",
-        "list facts that contradict each other where no later statement decides",
-        method="graph.conflicts",
-        read_only=True,
-        result="conflicts",
+    _lists(
+        "conflicts", "list facts that contradict each other where no later statement decides", method="graph.conflicts"
     ),
-    Operation(
+    writes(
         "merge",
         "merge two names that mean one person or thing",
+        required("gone", "the name that is merged"),
+        required("into", "the name that stays"),
         method="graph.merge",
         details="Events stay as they are. `undo` reverts it.",
-        parameters=(_required("gone", "the name that is merged"), _required("into", "the name that stays")),
     ),
-    Operation(
+    writes(
         "split",
         "split names off a person or thing that is really two",
+        required("entity", "the person or thing that is two"),
+        Parameter(
+            "names", TEXTS, "a name of the second one; may be given more than once", required=True, options=("--name",)
+        ),
         method="graph.split",
         details="Events stay as they are. `undo` reverts it.",
-        parameters=(
-            _required("entity", "the person or thing that is two"),
-            Parameter(
-                "names",
-                TEXTS,
-                "a name of the second one; may be given more than once",
-                required=True,
-                options=("--name",),
-            ),
-        ),
     ),
-    Operation(
-        "edits",
-        "list merges and splits, with the numbers that `undo` takes",
-        method="graph.edits",
-        read_only=True,
-        result="edits",
-    ),
-    Operation(
+    _lists("edits", "list merges and splits, with the numbers that `undo` takes", method="graph.edits"),
+    writes(
         "undo",
         "revert a merge or split",
+        required("number", "its number, as `edits` lists it", INTEGER),
         method="graph.undo",
-        parameters=(_required("number", "its number, as `edits` lists it", INTEGER),),
     ),
-    Operation(
+    _lists(
         "intents",
         "list open goals, each with its quotes",
+        Parameter("status", TEXT, "resolved, rejected, deferred, expired or any (default: pending and scheduled)"),
+        Parameter("category", TEXT, "task or plan"),
+        _limit(5),
+        _NOW,
+        _AS_OF,
         method="intents.list",
-        parameters=(
-            Parameter("status", TEXT, "resolved, rejected, deferred, expired or any (default: pending and scheduled)"),
-            Parameter("category", TEXT, "task or plan"),
-            _limit(5),
-            _NOW,
-            _AS_OF,
-        ),
-        read_only=True,
-        result="intents",
     ),
-    Operation(
+    writes(
         "answer_intent",
         "answer an intent: accept, modify, defer, reject or done",
+        required("id", "an intent's id"),
+        required("answer", "accept, modify, defer, reject or done"),
+        Parameter("text", TEXT, "for modify: the intent in your own words"),
+        Parameter("until", TIME, "for defer: not before this time (default: in a week)"),
+        _BY,
         method="intents.answer",
         details="The log keeps the answer. It changes how readily intents of the same category are shown; a rejected "
         "intent is never shown again.",
-        parameters=(
-            _required("id", "an intent's id"),
-            _required("answer", "accept, modify, defer, reject or done"),
-            Parameter("text", TEXT, "for modify: the intent in your own words"),
-            Parameter("until", TIME, "for defer: not before this time (default: in a week)"),
-            _BY,
-        ),
     ),
-    Operation(
+    _reads(
         "window",
         "show what matters now, without a question: events, concepts and intents in three tiers",
+        _budget(2000),
+        _NOW,
+        _AS_OF,
         method="concepts.window",
-        parameters=(_budget(2000), _NOW, _AS_OF),
-        read_only=True,
     ),
-    Operation(
+    _reads(
         "palace",
         "show the memory as a place: wing, room (concept), hall (kind), closet (summary), drawer (event)",
+        _number("rooms", 20, "at most this many rooms of a wing"),
+        _number("drawers", 10, "at most this many events of a room"),
+        _AS_OF,
         method="concepts.palace",
-        parameters=(
-            _number("rooms", 20, "at most this many rooms of a wing"),
-            _number("drawers", 10, "at most this many events of a room"),
-            _AS_OF,
-        ),
-        read_only=True,
     ),
-    Operation(
+    _lists(
         "concepts",
         "list concepts: themes that three or more events share",
+        Parameter("about", TEXT, "only concepts with this word in their label, keys or names"),
+        _AS_OF,
+        _LIMIT,
         method="concepts.list",
-        parameters=(
-            Parameter("about", TEXT, "only concepts with this word in their label, keys or names"),
-            _AS_OF,
-            _LIMIT,
-        ),
-        read_only=True,
-        result="concepts",
     ),
-    Operation(
+    _reads(
         "concept",
         "show one concept with its events, its edges and its journal",
+        required("id", "a concept's id"),
+        _AS_OF,
         method="concepts.get",
-        parameters=(_required("id", "a concept's id"), _AS_OF),
-        read_only=True,
     ),
-    Operation(
+    writes(
         "fold",
         "fold queued events into concepts, or show what that would change",
+        flag("dry_run", "change nothing"),
         method="concepts.fold",
         details="Events are folded as they are written. Some wait after an import, or where folding is off.",
-        parameters=(_flag("dry_run", "change nothing"),),
         scope="space",
     ),
-    Operation(
+    _reads(
         "journal",
         "list changes of the concept graph, with reasons and events",
+        Parameter("about", TEXT, "only changes around a concept or an event, by its id"),
+        _limit(50),
         method="concepts.journal",
-        parameters=(Parameter("about", TEXT, "only changes around a concept or an event, by its id"), _limit(50)),
-        read_only=True,
         result="entries",
     ),
-    Operation(
+    writes(
         "undo_change",
         "revert a change of the concept graph, for good",
+        required("id", "the id of a journal entry"),
+        _BY,
         method="concepts.undo",
-        parameters=(_required("id", "the id of a journal entry"), _BY),
     ),
-    Operation(
+    _reads(
         "show",
         "show one event in full",
+        Parameter("id", TEXT, "the event's id, as recall cites it; its first six digits are enough", positional=True),
+        Parameter("key", TEXT, "instead of ID: your own id for the event"),
         method="get",
-        parameters=(
-            Parameter(
-                "id", TEXT, "the event's id, as recall cites it; its first six digits are enough", positional=True
-            ),
-            Parameter("key", TEXT, "instead of ID: your own id for the event"),
-        ),
-        read_only=True,
     ),
-    Operation(
+    _lists(
         "sessions",
         "list sessions, latest first",
-        parameters=(
-            _WING,
-            _SPEAKER,
-            _SINCE,
-            _UNTIL,
-            _AS_OF,
-            Parameter("order", TEXT, "latest, oldest or longest first (default: latest)", default="latest"),
-            _LIMIT,
-        ),
-        read_only=True,
-        result="sessions",
+        _WING,
+        _SPEAKER,
+        _SINCE,
+        _UNTIL,
+        _AS_OF,
+        _text("order", "latest, oldest or longest first", default="latest"),
+        _LIMIT,
     ),
-    Operation(
+    _lists(
         "events",
         "list events in the order in which they happened",
-        parameters=(_WING, _SESSION, _SPEAKER, _SINCE, _UNTIL, _AS_OF, _ROLE, _SOURCE, _META, _NEWEST_FIRST, _LIMIT),
-        read_only=True,
-        result="events",
+        _WING,
+        _SESSION,
+        _SPEAKER,
+        _SINCE,
+        _UNTIL,
+        _AS_OF,
+        _ROLE,
+        _SOURCE,
+        _META,
+        _NEWEST_FIRST,
+        _LIMIT,
     ),
-    Operation(
+    writes(
         "forget",
         "remove events and everything derived from them, for good",
+        Parameter("ids", TEXTS, "this event; may be given more than once", options=("--id",)),
+        Parameter("keys", TEXTS, "the event with this key; may be given more than once", options=("--key",)),
+        Parameter("session", TEXT, "the events of this session"),
+        Parameter("speaker", TEXT, "the events of this speaker"),
+        Parameter("wing", TEXT, "the events of this wing"),
+        Parameter("before", TIME, "the events before this time"),
+        flag("dry_run", "only show what would be removed"),
+        flag("scrub", "on PostgreSQL, rewrite the tables now, which locks them"),
         details="An event must meet all conditions. Forgotten events can't be brought back.",
-        parameters=(
-            Parameter("ids", TEXTS, "this event; may be given more than once", options=("--id",)),
-            Parameter("keys", TEXTS, "the event with this key; may be given more than once", options=("--key",)),
-            Parameter("session", TEXT, "the events of this session"),
-            Parameter("speaker", TEXT, "the events of this speaker"),
-            Parameter("wing", TEXT, "the events of this wing"),
-            Parameter("before", TIME, "the events before this time"),
-            _flag("dry_run", "only show what would be removed"),
-            _flag("scrub", "on PostgreSQL, rewrite the tables now, which locks them"),
-        ),
         destructive=True,
     ),
-    Operation(
+    _reads(
         "stats",
         "count what a space holds, and show the size of the file",
-        parameters=(_flag("parts", "also show the size of each part of the file (reads all of it)"),),
+        flag("parts", "also show the size of each part of the file (reads all of it)"),
         scope="space",
-        read_only=True,
     ),
-    Operation(
+    _reads(
         "verify",
         "check the file, and compare every index with the log",
+        flag("deep", "also derive everything again and compare (takes as long as rebuild)"),
         method="admin.verify",
-        parameters=(_flag("deep", "also derive everything again and compare (takes as long as rebuild)"),),
         scope="file",
-        read_only=True,
         progress=True,
     ),
-    Operation(
+    writes(
         "rebuild",
         "rebuild every index from the log",
+        Parameter("vectors", FLAG, "keep the vectors", default=True, options=("--words-only",)),
         method="admin.rebuild",
         details="The old indexes serve until the new ones are complete.",
-        parameters=(Parameter("vectors", FLAG, "keep the vectors", default=True, options=("--words-only",)),),
         scope="file",
         progress=True,
         result="rebuilt",
     ),
-    Operation(
+    writes(
         "settle",
         "do all queued work, such as vectors that a model failed to compute",
+        flag("scrub", "on PostgreSQL, also rewrite the tables after a forget, which locks them"),
         method="admin.settle",
-        parameters=(_flag("scrub", "on PostgreSQL, also rewrite the tables after a forget, which locks them"),),
         scope="file",
         progress=True,
         result="done",
     ),
-    Operation(
+    _reads(
         "backup",
         "make a consistent copy of the whole file while others write",
+        required("path", "a new file; never overwritten", PATH),
         method="admin.backup",
-        parameters=(_required("path", "a new file; never overwritten", PATH),),
         scope="file",
-        read_only=True,
         result="written",
     ),
-    Operation(
+    _reads(
         "export",
         "write a space's events as JSONL for `import`, or its graph, or Markdown notes",
-        method="admin.export",
-        parameters=(
-            Parameter("path", PATH, "a new file for the events; never overwritten", positional=True),
-            Parameter(
-                "wiki",
-                PATH,
-                "instead of PATH: a folder for Markdown notes with wiki links; your own notes stay as they are",
-            ),
-            Parameter("graph", PATH, "instead of PATH: a new file for the graph, .graphml or .json"),
+        Parameter("path", PATH, "a new file for the events; never overwritten", positional=True),
+        Parameter(
+            "wiki",
+            PATH,
+            "instead of PATH: a folder for Markdown notes with wiki links; your own notes stay as they are",
         ),
-        read_only=True,
+        Parameter("graph", PATH, "instead of PATH: a new file for the graph, .graphml or .json"),
+        method="admin.export",
         result="events",
     ),
 )
 # Operations for programs, which only the HTTP service and its client offer. The command line has other ways: `import`
 # for many events, `history` for one statement, `doctor` for waiting jobs.
 API_OPERATIONS = (
-    Operation(
+    _reads(
         "activity",
         "count events in equal parts of time, and list speakers and wings",
+        _SPEAKER,
+        _SESSION,
+        _SINCE,
+        _UNTIL,
+        _number("parts", 120, "number of parts"),
         method="admin.activity",
-        parameters=(_SPEAKER, _SESSION, _SINCE, _UNTIL, _number("parts", 120, "number of parts")),
-        read_only=True,
     ),
-    Operation(
+    writes(
         "add_many",
         "remember a batch of events in one transaction: all or none",
-        parameters=(
-            Parameter("events", OBJECTS, "events, each with the parameters of `add`", required=True),
-            _REDACT,
-            _WAIT,
-        ),
+        Parameter("events", OBJECTS, "events, each with the parameters of `add`", required=True),
+        _REDACT,
+        _WAIT,
         creates=True,
         result="written",
     ),
-    Operation(
-        "statement", "read one statement by its id", parameters=(_required("id", "a statement's id"),), read_only=True
-    ),
-    Operation(
+    _reads("statement", "read one statement by its id", required("id", "a statement's id")),
+    _reads(
         "changes",
         "read changes after a position: events, statements, concepts, intents, jobs, forgotten events",
-        parameters=(
-            Parameter("after", TEXT, 'the position that the previous call returned; "now" for the newest position'),
-            _number("limit", 100, "at most this many changes of each kind"),
-        ),
-        read_only=True,
+        Parameter("after", TEXT, 'the position that the previous call returned; "now" for the newest position'),
+        _number("limit", 100, "at most this many changes of each kind"),
     ),
-    Operation(
-        "glance",
-        "find events by their words alone; faster than `recall`",
-        method="admin.glance",
-        parameters=_RECALL,
-        read_only=True,
-    ),
-    Operation(
+    _reads("glance", "find events by their words alone; faster than `recall`", *_RECALL, method="admin.glance"),
+    _reads(
         "held",
         "list the facts that were true in a span of time, those that covered most of it first",
+        Parameter("since", TIME, "start of the span", required=True),
+        Parameter("until", TIME, "end of the span", required=True),
+        Parameter("subject", TEXT, "only this person or thing; any of its names"),
+        _limit(100),
         method="graph.held",
-        parameters=(
-            Parameter("since", TIME, "start of the span", required=True),
-            Parameter("until", TIME, "end of the span", required=True),
-            Parameter("subject", TEXT, "only this person or thing; any of its names"),
-            _limit(100),
-        ),
-        read_only=True,
         result="facts",
     ),
-    Operation(
+    _reads(
         "intent",
         "read one intent by its id, whatever its status",
+        required("id", "an intent's id"),
+        _NOW,
         method="intents.get",
-        parameters=(_required("id", "an intent's id"), _NOW),
-        read_only=True,
     ),
-    Operation(
-        "jobs",
-        "list queued jobs, oldest first",
-        method="admin.jobs",
-        parameters=(_limit(100),),
-        read_only=True,
-        result="jobs",
-    ),
-    Operation(
+    _lists("jobs", "list queued jobs, oldest first", _limit(100), method="admin.jobs"),
+    _reads(
         "map",
         "list the strongest concepts, entities and intents, and the edges between them",
+        _number("limit", 150, "at most this many nodes"),
         method="graph.map",
-        parameters=(_number("limit", 150, "at most this many nodes"),),
-        read_only=True,
     ),
-    Operation(
+    _reads(
         "meta_values",
         "list the different values that a member of `meta` has",
+        required("name", "the name of the member"),
         method="admin.meta_values",
-        parameters=(_required("name", "the name of the member"),),
-        read_only=True,
         result="values",
     ),
-    Operation(
+    _lists(
         "receipts",
         "list what was forgotten, latest first: when and how much, never what was said",
+        _limit(100),
         method="admin.receipts",
-        parameters=(_limit(100),),
-        read_only=True,
-        result="receipts",
     ),
-    Operation(
+    _reads(
         "redacted",
         "remove secrets from an event as `add` would, without writing it",
+        Parameter("event", OBJECT, "an event, with the parameters of `add`", required=True),
+        _REDACT,
         method="admin.redacted",
-        parameters=(Parameter("event", OBJECT, "an event, with the parameters of `add`", required=True), _REDACT),
-        read_only=True,
         result="event",
     ),
 )
