@@ -1,12 +1,4 @@
-"""LangGraph's long-term store on a memory. Pass it to `graph.compile(store=...)`:
-
-from everyword import Memory
-from everyword.interfaces.adapters.langgraph_store import EverywordStore
-
-store = EverywordStore(Memory.open("memory.db"))
-store.put(("users", "ana"), "home", {"city": "Lisbon"})
-store.search(("users",), query="Where does Ana live?")
-"""
+"""LangGraph's long-term store on a memory. Pass it to `graph.compile(store=...)`."""
 
 from __future__ import annotations
 
@@ -19,10 +11,10 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from itertools import islice
 from operator import ge, gt, le, lt
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from everyword.errors import EverywordError
-from everyword.extras import need
+from everyword.extras import optional
 from everyword.interfaces.adapters.documents import (
     AnyMemory,
     Document,
@@ -40,7 +32,8 @@ from everyword.interfaces.adapters.documents import (
 from everyword.types.events import Json
 from everyword.types.times import as_datetime
 
-if TYPE_CHECKING:
+with optional("langgraph"):
+    from langgraph.store import base
     from langgraph.store.base import (
         BaseStore,
         GetOp,
@@ -54,17 +47,11 @@ if TYPE_CHECKING:
         SearchOp,
         TTLConfig,
         get_text_at_path,
-        validate_op_namespace,
     )
-else:
-    _base = need("langgraph.store.base", extra="langgraph")
-    BaseStore, Item, SearchItem = _base.BaseStore, _base.Item, _base.SearchItem
-    GetOp, PutOp, SearchOp, ListNamespacesOp = _base.GetOp, _base.PutOp, _base.SearchOp, _base.ListNamespacesOp
-    get_text_at_path = _base.get_text_at_path
-    validate_op_namespace = getattr(_base, "validate_op_namespace", lambda _: None)  # since 4.2
 
 __all__ = ["EverywordStore"]
 
+_check_namespace: Callable[[Op], None] = getattr(base, "validate_op_namespace", lambda _: None)  # since 4.2
 _NAME = "langgraph"
 _OF_VALUE = "value"
 _EXPIRES = "expires"  # label of items with a time to live
@@ -113,7 +100,7 @@ class EverywordStore(BaseStore):
         for op in given:
             if not isinstance(op, GetOp | PutOp | SearchOp | ListNamespacesOp):
                 raise ValueError(f"Unknown operation type: {type(op)}")
-            validate_op_namespace(op)
+            _check_namespace(op)
         for op in given:
             if isinstance(op, PutOp):
                 puts[_key(op.namespace, op.key)] = op
