@@ -157,7 +157,7 @@ class _Records:
             )
 
         gone = [record.id for record, _ in self.find(None, scope_prefix, wanted)]
-        self._documents.write([Draft(key=id, text=f"Deleted {id}", body=None) for id in gone])
+        self._documents.delete(gone)
         return len(gone)
 
     def reset(self, scope_prefix: str | None = None) -> None:

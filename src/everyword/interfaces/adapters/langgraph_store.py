@@ -60,7 +60,6 @@ _INDEXED_CHARS = 200  # of a value in meta, as JSON
 _ANY = "*"  # matches any name in a path
 _WHOLE = "$"  # the path of the whole value
 _REFRESHED = 0.1  # share of its time to live after which reading an item extends it: each time is a write
-_NEWEST = 500  # items that are read to see which namespaces hold some
 _SWEEP_MINUTES = 5.0  # as in LangGraph's own stores
 
 Namespace = tuple[str, ...]
@@ -120,8 +119,8 @@ class EverywordStore(BaseStore):
 
     def sweep_ttl(self) -> int:
         """Delete items that have expired; count them. Their versions stay in the log until they are forgotten."""
-        gone = list(self._documents.find(Where(labels={_EXPIRES: 1}, meets=self._is_expired)))
-        self._documents.write([Draft(key=one.key, text=f"Expired {one.key}", body=None) for one in gone])
+        gone = [one.key for one in self._documents.find(Where(labels={_EXPIRES: 1}, meets=self._is_expired))]
+        self._documents.delete(gone, why="Expired")
         return len(gone)
 
     def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
@@ -175,21 +174,9 @@ class EverywordStore(BaseStore):
         short = (tuple(json.loads(one)) for one in self.memory.admin.meta_values(f"{_NAME}.{_NAMESPACE}"))
         long = (_namespace(one) for one in self._documents.find(Where(labels={_LONG_NAMESPACE: 1})))
         found = [one for one in {*short, *long} if all(_matches(one, condition) for condition in conditions)]
-        kept = self._with_items(found)
+        kept = {one for one in found if self._has_items(one)}
         cut = sorted({one[: op.max_depth] for one in kept} if op.max_depth is not None else kept)
         return cut[op.offset : op.offset + op.limit]
-
-    def _with_items(self, namespaces: Iterable[Namespace]) -> set[Namespace]:
-        """Return the namespaces that hold an item now: the newest items show most of them, the index the others."""
-        left, found = set(namespaces), set[Namespace]()
-        newest = self._documents.find(Where(meets=lambda one: not self._is_hidden(one)))
-        for one in islice(newest, _NEWEST if left else 0):
-            if (namespace := _namespace(one)) in left:
-                left.remove(namespace)
-                found.add(namespace)
-            if not left:
-                break
-        return found | {one for one in left if self._has_items(one)}
 
     def _has_items(self, namespace: Namespace) -> bool:
         where = Where(labels=_namespace_label(namespace), meets=lambda one: not self._is_hidden(one))
