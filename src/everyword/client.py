@@ -47,7 +47,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _PROBLEM_PREFIX = "urn:everyword:error:"
-_PAGE = 500  # entries asked for at a time
+_PAGE, _FIRST_PAGE = 500, 20  # entries asked for at a time; at first, for a caller who may stop after a few
 _ONLY_HERE = ("progress", "on_text", "on_found", "on_done", "hits")  # objects of this process, which can't be sent
 _NOT_OF_EVENTS = ("id", "space", "recorded_at", "text_bytes")  # given by the memory that keeps an event
 _CHUNK = 1 << 16
@@ -283,7 +283,7 @@ class Client(_Remote):
     def events(self, **filters: Any) -> Iterator[Event]:
         """Go through events."""
         given = _bound(Memory.events, (), filters)
-        return _each(lambda part: self.connection.page(_OPERATIONS["events"], Event, part), given)
+        return _each(lambda part: self.connection.page(_OPERATIONS["events"], Event, part), given, first=_FIRST_PAGE)
 
     def import_events(
         self,
@@ -438,19 +438,21 @@ class Connection:
             raise Closed("This client has been closed; make another.")
 
 
-def _each(page: Callable[[dict[str, Any]], Page[Any]], given: Mapping[str, Any]) -> Iterator[Any]:
+def _each(
+    page: Callable[[dict[str, Any]], Page[Any]], given: Mapping[str, Any], *, first: int = _PAGE
+) -> Iterator[Any]:
     """Go through a list page by page, up to the limit that the caller gave."""
     asked = dict(given)
-    left = asked.get("limit")
+    left, size = asked.get("limit"), first
     if left is not None and (not isinstance(left, int) or left < 1):
         page(asked)  # which refuses it in the words of the service
     while left is None or left > 0:
-        found = page({**asked, "limit": _PAGE if left is None else min(left, _PAGE)})
+        found = page({**asked, "limit": size if left is None else min(left, _PAGE)})
         yield from found
         if found.next is None:
             return
         asked["cursor"] = found.next
-        left = None if left is None else left - len(found)
+        left, size = None if left is None else left - len(found), _PAGE
 
 
 def _bound(method: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:

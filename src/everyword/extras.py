@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
 
 from everyword.errors import MissingExtra
 
 
-def need(module: str, *, extra: str) -> ModuleType:
-    """Import an optional module or say which extra installs it."""
+@contextmanager
+def optional(extra: str) -> Generator[None]:
+    """Import optional modules in the block, or say which extra installs them."""
     try:
-        return import_module(module)
+        yield
     except ImportError as error:
         raise MissingExtra(
-            f"This needs the package {module!r}, which is not installed.",
+            f"This needs the package {error.name!r}, which is not installed.",
             fix=f"Run: pip install 'everyword[{extra}]'",
         ) from error
+
+
+def need(module: str, *, extra: str) -> ModuleType:
+    """Import an optional module or say which extra installs it."""
+    with optional(extra):
+        return import_module(module)

@@ -144,7 +144,6 @@ class TestMem0:
 
     def test_as_many_as_asked_for_are_found_and_listed(self, mem0: Mem0, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(documents, "_HITS", (50, 250))
-        monkeypatch.setattr(documents, "_MOST_RANKED", 5)
         for number in range(300):
             mem0.add(f"The boat, the boat, boat {number}!", user_id="ana")
         for limit, count in ((150, 150), (290, 290), (1000, 300)):
@@ -451,13 +450,13 @@ class TestLangGraph:
         assert [one.key for one in store.search(("users",), filter={"n": {"$gte": 8, "$lt": 9}})] == ["8"]
         assert len(read) == 4
         assert store.list_namespaces() == [("users", f"u{n}") for n in range(5)]
-        assert len(read) == 9  # the newest item of each
+        assert len(read) == 14  # the newest item of each, and whether it is current
 
     def test_a_namespace_is_listed_while_it_holds_an_item(self, store: EverywordStore) -> None:
         long = tuple(f"{level} {'ü' * 60}" for level in range(3))
         for namespace in (("a", "b"), ("a", "c"), ("a",), long):
             store.put(namespace, "k", {"v": 1})
-        store.batch([PutOp(("new",), str(n), {"v": n}) for n in range(600)])  # more than are looked at first
+        store.batch([PutOp(("new",), str(n), {"v": n}) for n in range(600)])
         assert store.list_namespaces() == sorted([("a",), ("a", "b"), ("a", "c"), ("new",), long])
         assert store.list_namespaces(max_depth=1, limit=2) == [(long[0],), ("a",)]
         assert store.list_namespaces(prefix=("a",), offset=1) == [("a", "b"), ("a", "c")]

@@ -1,30 +1,19 @@
 # pyright: basic, reportMissingImports=false
-"""A context provider and a history provider of Microsoft's Agent Framework on a memory:
-
-from agent_framework import Agent
-from everyword import Memory
-from everyword.interfaces.adapters.agent_framework_providers import EverywordContextProvider, EverywordHistoryProvider
-
-memory = Memory.open("memory.db")
-providers = [EverywordHistoryProvider(memory, user="Ana"), EverywordContextProvider(memory)]
-agent = Agent(client=client, context_providers=providers)
-"""
+"""A context provider and a history provider of Microsoft's Agent Framework on a memory."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from everyword.extras import need
+from everyword.extras import optional
 from everyword.interfaces.adapters.conversations import Conversation, Item, Said
 from everyword.interfaces.adapters.documents import AnyMemory, as_memory, finished, to_json_text
 
 if TYPE_CHECKING:
-    from agent_framework import AgentSession, ContextProvider, HistoryProvider, Message, SessionContext
-else:
-    _framework = need("agent_framework", extra="agent-framework")
-    ContextProvider, HistoryProvider = _framework.ContextProvider, _framework.HistoryProvider
-    Message = _framework.Message
+    from agent_framework import AgentSession, SessionContext
+with optional("agent-framework"):
+    from agent_framework import ContextProvider, HistoryProvider, Message
 
 __all__ = ["EverywordContextProvider", "EverywordHistoryProvider"]
 

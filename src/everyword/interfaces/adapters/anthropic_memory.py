@@ -1,14 +1,7 @@
 # pyright: reportAssignmentType=false
-"""Anthropic's memory tool (`memory_20250818`) on a memory. Pass an instance to the SDK's tool runner:
+"""Anthropic's memory tool (`memory_20250818`) on a memory. Pass an instance to the SDK's tool runner.
 
-from anthropic import Anthropic
-from everyword import Memory
-from everyword.interfaces.adapters.anthropic_memory import MemoryTool
-
-tool = MemoryTool(Memory.open("memory.db"))
-Anthropic().beta.messages.tool_runner(model=..., max_tokens=..., messages=[...], tools=[tool]).until_done()
-
-`AsyncMemoryTool` is for `AsyncAnthropic`. The text files under /memories are stored as events: each write is an event
+The text files under /memories are stored as events: each write is an event
 with the whole content of the file, so that old versions can be read, found and forgotten one by one. Deletions and
 renames are events of each single file, so that forgetting one event never brings back another file. Only
 `Memory.forget` removes text.
@@ -22,14 +15,13 @@ from unicodedata import normalize
 from urllib.parse import unquote
 
 from everyword.errors import EverywordError, InvalidInput, NotFound
-from everyword.extras import need
+from everyword.extras import optional
 from everyword.ingest.importers.sources import is_plain
 from everyword.interfaces.adapters.documents import AnyMemory, Change, Entry, Ledger, Redactor, in_thread
 from everyword.text.rendering import within_line
 from everyword.types.events import Json
 
 if TYPE_CHECKING:
-    from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
     from anthropic.types.beta import (
         BetaMemoryTool20250818CreateCommand,
         BetaMemoryTool20250818DeleteCommand,
@@ -38,10 +30,8 @@ if TYPE_CHECKING:
         BetaMemoryTool20250818StrReplaceCommand,
         BetaMemoryTool20250818ViewCommand,
     )
-else:
-    _tools = need("anthropic.lib.tools", extra="anthropic")
-    BetaAbstractMemoryTool, ToolError = _tools.BetaAbstractMemoryTool, _tools.ToolError
-    BetaAsyncAbstractMemoryTool = _tools.BetaAsyncAbstractMemoryTool
+with optional("anthropic"):
+    from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
 
 __all__ = ["AsyncMemoryTool", "MemoryTool"]
 

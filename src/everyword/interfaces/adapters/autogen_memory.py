@@ -1,12 +1,5 @@
 # pyright: basic, reportMissingImports=false
-"""A memory of AutoGen's agents on a memory:
-
-from autogen_agentchat.agents import AssistantAgent
-from everyword import Memory
-from everyword.interfaces.adapters.autogen_memory import EverywordMemory
-
-agent = AssistantAgent("clerk", model_client, memory=[EverywordMemory(Memory.open("memory.db"))])
-"""
+"""A memory of AutoGen's agents on a memory."""
 
 from __future__ import annotations
 
@@ -14,19 +7,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from everyword.errors import InvalidInput
-from everyword.extras import need
+from everyword.extras import optional
 from everyword.interfaces.adapters.documents import AnyMemory, as_memory, finished, hit_metadata, to_json_text
 
 if TYPE_CHECKING:
     from autogen_core import CancellationToken
-    from autogen_core.memory import Memory, MemoryContent, MemoryMimeType, MemoryQueryResult, UpdateContextResult
     from autogen_core.model_context import ChatCompletionContext
+with optional("autogen"):
+    from autogen_core.memory import Memory, MemoryContent, MemoryMimeType, MemoryQueryResult, UpdateContextResult
     from autogen_core.models import SystemMessage
-else:
-    _memory = need("autogen_core.memory", extra="autogen")
-    Memory, MemoryContent, MemoryMimeType = _memory.Memory, _memory.MemoryContent, _memory.MemoryMimeType
-    MemoryQueryResult, UpdateContextResult = _memory.MemoryQueryResult, _memory.UpdateContextResult
-    SystemMessage = need("autogen_core.models", extra="autogen").SystemMessage
 
 __all__ = ["EverywordMemory"]
 

@@ -11,11 +11,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, cast
 
-from everyword.errors import KeyConflict, StoreBusy
 from everyword.interfaces.adapters.documents import (
-    MOST_RACES,
     TICK,
     AnyMemory,
     Redactor,
@@ -24,11 +23,10 @@ from everyword.interfaces.adapters.documents import (
     time_after,
     to_json_text,
     wing_of,
+    write_in_turn,
 )
 from everyword.types.events import Event, Json
 from everyword.types.trust import Source
-
-_NEAR = 20  # events read at first: most calls need a few
 
 Item = dict[str, Any]
 
@@ -77,19 +75,13 @@ class Conversation:
 
     def items(self, limit: int | None = None) -> list[Item]:
         """Read the last `limit` items, oldest first; None: all."""
-        if limit is not None and limit <= 0:
-            return []
-        found: list[Item] = []
-        for _, item in self._standing(limit):
-            found.append(item)
-            if len(found) == limit:
-                break
-        return found[::-1]
+        most = None if limit is None else max(limit, 0)
+        return [item for _, item in islice(self._standing(), most)][::-1]
 
-    def _standing(self, wanted: int | None = 1) -> Iterator[tuple[int, Item]]:
+    def _standing(self) -> Iterator[tuple[int, Item]]:
         """Go through the items that are left and their numbers, the newest first."""
         taken_back: set[int] = set()
-        for event in self._newest_first(wanted):
+        for event in self._newest_first():
             entry = self._entry(event)
             number = cast("int", entry["number"])
             if entry["do"] == "clear":
@@ -99,92 +91,54 @@ class Conversation:
             elif number not in taken_back:
                 yield number, json.loads(cast("str", entry.get("item", event.text)))
 
-    def _newest_first(self, wanted: int | None) -> Iterator[Event]:
-        """Read events backwards: as many as are likely needed, then the others."""
-        near = None if wanted is None else wanted + _NEAR
-        last: Event | None = None
-        for event in self._read(limit=near):
-            yield event
-            last = event
-        if near is not None and last is not None:
-            yield from self._read(limit=None, before=last)
-
-    def _read(self, *, limit: int | None, before: Event | None = None) -> Iterator[Event]:
-        return self.memory.events(
-            session=self.session,
-            meta={self._label: self._prefix},
-            until=None if before is None else before.at,  # each event has its own time
-            newest_first=True,
-            limit=limit,
-        )
+    def _newest_first(self) -> Iterator[Event]:
+        return self.memory.events(session=self.session, meta={self._label: self._prefix}, newest_first=True)
 
     # Writing
 
     def add(self, items: Sequence[Mapping[str, Any]]) -> None:
         """Append items, all of them or none."""
-        if items:
-            self._append([self._event_of(item) for item in items])
+        events = [self._event_of(item) for item in items]
+        self._append(lambda: events)
 
     def pop(self) -> Item | None:
         """Remove and return the last item; it stays in the log."""
-        for newest, taken in self._races():
+        last: tuple[int, Item] | None = None
+
+        def taking_back() -> list[dict[str, Any]]:
+            nonlocal last
             last = next(self._standing(), None)
-            if last is None:
-                return None
-            number, item = last
-            # Fails if anything was written since: the last item may be another one.
-            if self._written([self._change("Took back the last item.", {"do": "pop", "of": number})], newest, taken):
-                return item
-        raise self._busy()
+            return [] if last is None else [self._change("Took back the last item.", {"do": "pop", "of": last[0]})]
+
+        self._append(taking_back)
+        return None if last is None else last[1]
 
     def clear(self) -> None:
         """Remove all items; they stay in the log until they are forgotten."""
-        if next(self._standing(), None) is not None:
-            self._append([self._change("Cleared the session.", {"do": "clear"})])
+        clearing = [self._change("Cleared the session.", {"do": "clear"})]
+        self._append(lambda: clearing if next(self._standing(), None) is not None else [])
 
-    def _append(self, events: Sequence[dict[str, Any]]) -> None:
-        for newest, taken in self._races():
-            if self._written(events, newest, taken):
-                return
-        raise self._busy()
+    def _append(self, decide: Callable[[], Sequence[dict[str, Any]]]) -> None:
+        """Append what `decide` returns behind the newest event; decide again if another writer was faster."""
+        first = 0
 
-    def _races(self) -> Iterator[tuple[Event | None, int]]:
-        """Yield the newest event before each try, and how many numbers behind it are known to be taken.
+        def attempt(_race: int) -> list[dict[str, Json]]:
+            nonlocal first
+            newest = next(self._newest_first(), None)
+            at = time_after(self.memory, None if newest is None else newest.at)
+            # A key may be taken by an event that this handle can't see, so the number also rises by itself.
+            first = max(first, 0 if newest is None else cast("int", self._entry(newest)["number"])) + 1
+            return [
+                {
+                    **event,
+                    "key": f"{self._name}:{self._prefix}{number}",
+                    "at": at + (number - first) * TICK,
+                    "meta": {self._label: self._prefix, self._name: {**event["meta"], "number": number}},
+                }
+                for number, event in enumerate(decide(), first)
+            ]
 
-        A number that is taken although no newer event is seen belongs to an event that this handle can't see.
-        """
-        before, taken = self._newest(), 0
-        for _ in range(MOST_RACES):
-            yield before, taken
-            newest = self._newest()
-            same = getattr(newest, "id", None) == getattr(before, "id", None)
-            before, taken = newest, taken + 1 if same else 0
-
-    def _busy(self) -> StoreBusy:
-        return StoreBusy(f"Too many concurrent changes of session {self.session}.", fix="Try again.")
-
-    def _newest(self) -> Event | None:
-        return next(iter(self._read(limit=1)), None)
-
-    def _written(self, events: Sequence[dict[str, Any]], newest: Event | None, taken: int) -> bool:
-        """Write events behind the newest one; tell whether no other writer was faster."""
-        first = 1 + taken + (0 if newest is None else cast("int", self._entry(newest)["number"]))
-        at = time_after(self.memory, None if newest is None else newest.at)
-        numbered: list[dict[str, Json]] = [
-            {
-                **event,
-                "key": f"{self._name}:{self._prefix}{number}",
-                "at": at + (number - first) * TICK,
-                "meta": {self._label: self._prefix, self._name: {**event["meta"], "number": number}},
-            }
-            for number, event in enumerate(events, first)
-        ]
-        try:
-            # The values were redacted before; the name of the session must stay intact.
-            batch = self.memory.add_many(numbered, redact="none")
-        except KeyConflict:
-            return False
-        return all(one.new for one in batch)
+        write_in_turn(self.memory, f"session {self.session}", attempt)
 
     def _event_of(self, item: Mapping[str, Any]) -> dict[str, Any]:
         """Store an item in the meta of its text; a large one, such as a tool result, becomes the text itself."""

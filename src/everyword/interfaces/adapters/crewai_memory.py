@@ -1,11 +1,5 @@
 # pyright: basic, reportMissingImports=false
-"""CrewAI's memory on a memory:
-
-from crewai import Crew
-from everyword import Memory
-from everyword.interfaces.adapters.crewai_memory import EverywordMemory
-
-crew = Crew(agents=[...], tasks=[...], memory=EverywordMemory(memory=Memory.open("memory.db")))
+"""CrewAI's memory on a memory.
 
 Records are kept as they are: no LLM splits, merges or rates them, and no embedder of CrewAI is called. Each version of
 a record is an event, so `recall` finds it, and `forget` of Everyword removes it for good.
@@ -17,18 +11,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
-from everyword.extras import need
+from everyword.extras import optional
 from everyword.interfaces.adapters.documents import AnyMemory, Document, Documents, Draft, Redactor, Where
 
-if TYPE_CHECKING:
+with optional("crewai"):
     from crewai import Memory
     from crewai.memory.types import MemoryMatch, MemoryRecord, ScopeInfo
-else:
-    Memory = need("crewai", extra="crewai").Memory
-    _types = need("crewai.memory.types", extra="crewai")
-    MemoryMatch, MemoryRecord, ScopeInfo = _types.MemoryMatch, _types.MemoryRecord, _types.ScopeInfo
 
 __all__ = ["EverywordMemory"]
 
@@ -167,7 +157,7 @@ class _Records:
             )
 
         gone = [record.id for record, _ in self.find(None, scope_prefix, wanted)]
-        self._documents.write([Draft(key=id, text=f"Deleted {id}", body=None) for id in gone])
+        self._documents.delete(gone)
         return len(gone)
 
     def reset(self, scope_prefix: str | None = None) -> None:

@@ -35,10 +35,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _MOST_META_BYTES = 128 * 1024  # half of the limit of a memory
-MOST_RACES = 100  # lost in a row; each loss is the success of another writer
+_MOST_RACES = 100  # lost in a row; each loss is the success of another writer
 _HITS = (50, 1_000)  # recalled at first, and if too few of these are current and wanted
-_MOST_RANKED = 100  # documents beyond the hits, each ranked by a recall of its own
-_RANKED_BY = ("late", "vectors", "words")  # stages whose scores do not depend on other hits, the best first
 _LABEL_CHARS = 100  # longer values are text, not labels
 _LABEL_NAME = re.compile(r"[A-Za-z0-9_ .:/-]{1,100}")  # allowed as a JSON key in every database
 _MOST_LABELS = 32  # of one document; one that has more is marked with _PARTLY
@@ -156,15 +154,15 @@ class Documents:
 
     def write(self, drafts: Sequence[Draft]) -> None:
         """Write new versions in one transaction. Deleting what does not exist changes nothing."""
-        for race in range(MOST_RACES):
-            events = [event for draft in drafts if (event := self._version(draft, race)) is not None]
-            if not events or _written(self.memory, events):
-                return
-        raise StoreBusy(f"Too many concurrent changes of {self.name} documents.", fix="Try again.")
 
-    def delete(self, key: str) -> None:
-        """Delete a document and keep its versions in the log."""
-        self.write([Draft(key=key, text=f"Deleted {key}", body=None)])
+        def versions(race: int) -> list[dict[str, Json]]:
+            return [event for draft in drafts if (event := self._version(draft, race)) is not None]
+
+        write_in_turn(self.memory, self.name, versions)
+
+    def delete(self, keys: Iterable[str], *, why: str = "Deleted") -> None:
+        """Delete documents and keep their versions in the log."""
+        self.write([Draft(key=key, text=f"{why} {key}", body=None) for key in keys])
 
     def amend(self, known: Document, changes: Mapping[str, Json]) -> None:
         """Change members of a document's body without a new version, unless somebody else is changing it."""
@@ -214,8 +212,17 @@ class Documents:
         def is_unseen(one: Document) -> bool:
             return one.event.id not in seen and where.meets(one)
 
-        unseen = self._listed(replace(where, meets=is_unseen))
-        yield from self._rest(query, unseen, by_text, crowded=len(seen) >= _HITS[-1])
+        # Recall gives one of several with the same text; the others come next.
+        left: list[Document] = []
+        twins: list[Document] = []
+        for known in self._listed(replace(where, meets=is_unseen)):
+            hit = by_text.get(known.text)
+            if hit is None:
+                left.append(replace(known, score=0.0))
+            else:
+                twins.append(replace(known, score=hit.score, scores=hit.scores))
+        yield from sorted(twins, key=lambda one: one.score or 0.0, reverse=True)
+        yield from left
 
     def _label_sets(self, where: Where) -> list[dict[str, Json]]:
         """Return what to look for: documents with all labels, and those that could not have all of them."""
@@ -256,31 +263,6 @@ class Documents:
         entry = self._entry(event)
         known = None if entry is None else self.get(entry["key"])
         return known if known is not None and known.event.id == event.id else None
-
-    def _rest(
-        self, query: str, unseen: Iterator[Document], by_text: Mapping[str, Hit], *, crowded: bool
-    ) -> Iterator[Document]:
-        """Return documents with the same text as a hit, then the remaining ones; if recall was full, best first."""
-        left: list[Document] = []
-        twins: list[Document] = []
-        for known in unseen:
-            if (hit := by_text.get(known.text)) is not None:
-                twins.append(replace(known, score=hit.score, scores=hit.scores))
-            else:
-                left.append(replace(known, score=0.0))
-        yield from sorted(twins, key=lambda one: one.score or 0.0, reverse=True)
-        if crowded:
-            yield from self._ranked(query, left[:_MOST_RANKED])
-            left = left[_MOST_RANKED:]
-        yield from left
-
-    def _ranked(self, query: str, several: Iterable[Document]) -> list[Document]:
-        ranked: list[tuple[tuple[float, ...], Document]] = []
-        for known in several:
-            found = self.memory.recall(query, k=_HITS[0], session=known.event.session)
-            scores = {one.stage: one.score for hit in found if hit.event.id == known.event.id for one in hit.scores}
-            ranked.append((tuple(scores.get(stage, 0.0) for stage in _RANKED_BY), known))
-        return [known for _, known in sorted(ranked, key=lambda one: one[0], reverse=True)]
 
     def _last(self, key: str) -> Event | None:
         """Read the newest event of a document: a version, or an amendment."""
@@ -499,31 +481,29 @@ class Ledger:
 
     def append(self, decide: Callable[[Sequence[Entry]], tuple[Sequence[Change], R]]) -> R:
         """Append what `decide` returns for all changes so far; call it again if another writer was faster."""
-        taken = 0
-        for _ in range(MOST_RACES):
+        number, result = 0, None
+
+        def attempt(_race: int) -> list[dict[str, Json]]:
+            nonlocal number, result
             entries = self.entries()
             changes, result = decide(entries)
             # An event that this handle can't see may have taken the key, so the number also rises by itself.
-            taken = max(taken, entries[-1].number if entries else 0)
-            if not changes or self._add(changes, taken + 1):
-                return result
-            taken += 1
-        raise StoreBusy(f"Too many concurrent changes of {self.name}.", fix="Try again.")
+            number = max(number, entries[-1].number if entries else 0) + 1
+            return [self._event(change, place) for place, change in enumerate(changes, number)]
 
-    def _add(self, changes: Sequence[Change], first: int) -> bool:
-        events: list[dict[str, Json]] = [
-            {
-                "text": change.text,
-                "key": f"{self._prefix}{number}",
-                "session": change.session,
-                "speaker": self.name,
-                "role": "tool",
-                "source": Source.ASSISTANT,
-                "meta": {self.name: dict(change.meaning)},
-            }
-            for number, change in enumerate(changes, first)
-        ]
-        return _written(self.memory, events)
+        write_in_turn(self.memory, self.name, attempt)
+        return cast("R", result)
+
+    def _event(self, change: Change, number: int) -> dict[str, Json]:
+        return {
+            "text": change.text,
+            "key": f"{self._prefix}{number}",
+            "session": change.session,
+            "speaker": self.name,
+            "role": "tool",
+            "source": Source.ASSISTANT,
+            "meta": {self.name: dict(change.meaning)},
+        }
 
     def _number(self, event: Event) -> int | None:
         if event.key is None or not event.key.startswith(self._prefix):
@@ -532,12 +512,22 @@ class Ledger:
         return int(written) if written.isascii() and written.isdigit() else None
 
 
+def write_in_turn(memory: Memory, name: str, attempt: Callable[[int], Sequence[dict[str, Json]]]) -> None:
+    """Write the events of an attempt, all or none; if another writer took their keys, attempt it again.
+
+    attempt: is told how often others were faster.
+    """
+    for race in range(_MOST_RACES):
+        events = attempt(race)
+        if not events or _written(memory, events):
+            return
+    raise StoreBusy(f"Too many concurrent changes of {name}.", fix="Try again.")
+
+
 def _written(memory: Memory, events: Sequence[dict[str, Json]]) -> bool:
-    """Write events; tell whether no other writer was faster and took a key."""
+    """Write events; tell whether no other writer took a key."""
     try:
         # The adapter has redacted the values; keys, names and numbers must stay intact.
-        batch = memory.add_many(events, redact="none")
+        return all(one.new for one in memory.add_many(events, redact="none"))
     except KeyConflict:
         return False
-    # An event with the same key and text is a conflict unless its meaning is the same too.
-    return all(one.new or one.event.meta == event["meta"] for one, event in zip(batch, events, strict=True))

@@ -1,12 +1,5 @@
 # pyright: basic, reportMissingImports=false
-"""A memory service of Google's Agent Development Kit on a memory:
-
-from everyword import Memory
-from everyword.interfaces.adapters.google_adk import EverywordMemoryService
-from google.adk.runners import Runner
-
-service = EverywordMemoryService(Memory.open("memory.db"))
-runner = Runner(agent=agent, app_name="desk", session_service=sessions, memory_service=service)
+"""A memory service of Google's Agent Development Kit on a memory.
 
 Each user of an app has a wing, so nobody finds what another user said. Adding a session again adds what is new in it.
 """
@@ -18,24 +11,18 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from everyword.errors import NotFound
-from everyword.extras import need
+from everyword.extras import optional
 from everyword.interfaces.adapters.documents import AnyMemory, Redactor, as_memory, finished
+from everyword.memory import Memory
+from everyword.types.events import Hit
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event
+    from google.adk.sessions.session import Session
+with optional("google-adk"):
     from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
     from google.adk.memory.memory_entry import MemoryEntry
-    from google.adk.sessions.session import Session
     from google.genai.types import Content, Part
-
-    from everyword.memory import Memory
-    from everyword.types.events import Hit
-else:
-    _base = need("google.adk.memory.base_memory_service", extra="google-adk")
-    BaseMemoryService, SearchMemoryResponse = _base.BaseMemoryService, _base.SearchMemoryResponse
-    MemoryEntry = need("google.adk.memory.memory_entry", extra="google-adk").MemoryEntry
-    _types = need("google.genai.types", extra="google-adk")
-    Content, Part = _types.Content, _types.Part
 
 __all__ = ["EverywordMemoryService"]
 

@@ -1,12 +1,4 @@
-"""A retriever and a chat message history of LangChain on a memory:
-
-from everyword import Memory
-from everyword.interfaces.adapters.langchain import EverywordChatMessageHistory, EverywordRetriever
-
-memory = Memory.open("memory.db")
-documents = EverywordRetriever(memory=memory, k=5, filters={"speaker": "Ana"}).invoke("Where does Ana live?")
-history = EverywordChatMessageHistory("s1", memory, user="Ana")
-history.add_user_message("I moved to Lisbon.")
+"""A retriever and a chat message history of LangChain on a memory.
 
 langchain-core 1.6 deprecates chat message histories and 2.0 removes them: new agents keep what they know in a store
 (`langgraph_store`).
@@ -15,25 +7,18 @@ langchain-core 1.6 deprecates chat message histories and 2.0 removes them: new a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from everyword.extras import need
+from everyword.extras import optional
 from everyword.interfaces.adapters.conversations import Conversation, Item, Said
 from everyword.interfaces.adapters.documents import AnyMemory, as_memory, hit_metadata, to_json_text
 
-if TYPE_CHECKING:
+with optional("langchain"):
     from langchain_core.callbacks import CallbackManagerForRetrieverRun
     from langchain_core.chat_history import BaseChatMessageHistory
     from langchain_core.documents import Document
     from langchain_core.messages import BaseMessage, message_to_dict, messages_from_dict
     from langchain_core.retrievers import BaseRetriever
-else:
-    CallbackManagerForRetrieverRun = Any
-    BaseChatMessageHistory = need("langchain_core.chat_history", extra="langchain").BaseChatMessageHistory
-    Document = need("langchain_core.documents", extra="langchain").Document
-    BaseRetriever = need("langchain_core.retrievers", extra="langchain").BaseRetriever
-    _messages = need("langchain_core.messages", extra="langchain")
-    message_to_dict, messages_from_dict = _messages.message_to_dict, _messages.messages_from_dict
 
 __all__ = ["EverywordChatMessageHistory", "EverywordRetriever"]
 

@@ -1,12 +1,4 @@
-"""LangGraph's long-term store on a memory. Pass it to `graph.compile(store=...)`:
-
-from everyword import Memory
-from everyword.interfaces.adapters.langgraph_store import EverywordStore
-
-store = EverywordStore(Memory.open("memory.db"))
-store.put(("users", "ana"), "home", {"city": "Lisbon"})
-store.search(("users",), query="Where does Ana live?")
-"""
+"""LangGraph's long-term store on a memory. Pass it to `graph.compile(store=...)`."""
 
 from __future__ import annotations
 
@@ -19,10 +11,10 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from itertools import islice
 from operator import ge, gt, le, lt
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from everyword.errors import EverywordError
-from everyword.extras import need
+from everyword.extras import optional
 from everyword.interfaces.adapters.documents import (
     AnyMemory,
     Document,
@@ -40,7 +32,8 @@ from everyword.interfaces.adapters.documents import (
 from everyword.types.events import Json
 from everyword.types.times import as_datetime
 
-if TYPE_CHECKING:
+with optional("langgraph"):
+    from langgraph.store import base
     from langgraph.store.base import (
         BaseStore,
         GetOp,
@@ -54,17 +47,11 @@ if TYPE_CHECKING:
         SearchOp,
         TTLConfig,
         get_text_at_path,
-        validate_op_namespace,
     )
-else:
-    _base = need("langgraph.store.base", extra="langgraph")
-    BaseStore, Item, SearchItem = _base.BaseStore, _base.Item, _base.SearchItem
-    GetOp, PutOp, SearchOp, ListNamespacesOp = _base.GetOp, _base.PutOp, _base.SearchOp, _base.ListNamespacesOp
-    get_text_at_path = _base.get_text_at_path
-    validate_op_namespace = getattr(_base, "validate_op_namespace", lambda _: None)  # since 4.2
 
 __all__ = ["EverywordStore"]
 
+_check_namespace: Callable[[Op], None] = getattr(base, "validate_op_namespace", lambda _: None)  # since 4.2
 _NAME = "langgraph"
 _OF_VALUE = "value"
 _EXPIRES = "expires"  # label of items with a time to live
@@ -73,7 +60,6 @@ _INDEXED_CHARS = 200  # of a value in meta, as JSON
 _ANY = "*"  # matches any name in a path
 _WHOLE = "$"  # the path of the whole value
 _REFRESHED = 0.1  # share of its time to live after which reading an item extends it: each time is a write
-_NEWEST = 500  # items that are read to see which namespaces hold some
 _SWEEP_MINUTES = 5.0  # as in LangGraph's own stores
 
 Namespace = tuple[str, ...]
@@ -113,7 +99,7 @@ class EverywordStore(BaseStore):
         for op in given:
             if not isinstance(op, GetOp | PutOp | SearchOp | ListNamespacesOp):
                 raise ValueError(f"Unknown operation type: {type(op)}")
-            validate_op_namespace(op)
+            _check_namespace(op)
         for op in given:
             if isinstance(op, PutOp):
                 puts[_key(op.namespace, op.key)] = op
@@ -133,8 +119,8 @@ class EverywordStore(BaseStore):
 
     def sweep_ttl(self) -> int:
         """Delete items that have expired; count them. Their versions stay in the log until they are forgotten."""
-        gone = list(self._documents.find(Where(labels={_EXPIRES: 1}, meets=self._is_expired)))
-        self._documents.write([Draft(key=one.key, text=f"Expired {one.key}", body=None) for one in gone])
+        gone = [one.key for one in self._documents.find(Where(labels={_EXPIRES: 1}, meets=self._is_expired))]
+        self._documents.delete(gone, why="Expired")
         return len(gone)
 
     def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
@@ -188,21 +174,9 @@ class EverywordStore(BaseStore):
         short = (tuple(json.loads(one)) for one in self.memory.admin.meta_values(f"{_NAME}.{_NAMESPACE}"))
         long = (_namespace(one) for one in self._documents.find(Where(labels={_LONG_NAMESPACE: 1})))
         found = [one for one in {*short, *long} if all(_matches(one, condition) for condition in conditions)]
-        kept = self._with_items(found)
+        kept = {one for one in found if self._has_items(one)}
         cut = sorted({one[: op.max_depth] for one in kept} if op.max_depth is not None else kept)
         return cut[op.offset : op.offset + op.limit]
-
-    def _with_items(self, namespaces: Iterable[Namespace]) -> set[Namespace]:
-        """Return the namespaces that hold an item now: the newest items show most of them, the index the others."""
-        left, found = set(namespaces), set[Namespace]()
-        newest = self._documents.find(Where(meets=lambda one: not self._is_hidden(one)))
-        for one in islice(newest, _NEWEST if left else 0):
-            if (namespace := _namespace(one)) in left:
-                left.remove(namespace)
-                found.add(namespace)
-            if not left:
-                break
-        return found | {one for one in left if self._has_items(one)}
 
     def _has_items(self, namespace: Namespace) -> bool:
         where = Where(labels=_namespace_label(namespace), meets=lambda one: not self._is_hidden(one))

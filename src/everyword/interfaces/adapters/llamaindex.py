@@ -1,35 +1,19 @@
 # pyright: basic, reportMissingImports=false
-"""A memory block and a retriever of LlamaIndex on a memory:
-
-from everyword import Memory
-from everyword.interfaces.adapters.llamaindex import EverywordMemoryBlock, EverywordRetriever
-from llama_index.core.memory import Memory as ChatMemory
-
-memory = Memory.open("memory.db")
-chat_memory = ChatMemory.from_defaults(session_id="s1", memory_blocks=[EverywordMemoryBlock(memory=memory)])
-nodes = EverywordRetriever(memory, k=5).retrieve("Where does Ana live?")
-"""
+"""A memory block and a retriever of LlamaIndex on a memory."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from everyword.extras import need
+from everyword.extras import optional
 from everyword.interfaces.adapters.documents import AnyMemory, as_memory, finished, hit_metadata
+from everyword.types.events import Hit
 
-if TYPE_CHECKING:
+with optional("llamaindex"):
     from llama_index.core.base.llms.types import ChatMessage
     from llama_index.core.memory import BaseMemoryBlock
     from llama_index.core.retrievers import BaseRetriever
     from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
-
-    from everyword.types.events import Hit
-else:
-    BaseMemoryBlock = need("llama_index.core.memory", extra="llamaindex").BaseMemoryBlock
-    BaseRetriever = need("llama_index.core.retrievers", extra="llamaindex").BaseRetriever
-    _schema = need("llama_index.core.schema", extra="llamaindex")
-    NodeWithScore, QueryBundle, TextNode = _schema.NodeWithScore, _schema.QueryBundle, _schema.TextNode
-    ChatMessage = need("llama_index.core.base.llms.types", extra="llamaindex").ChatMessage
 
 __all__ = ["EverywordMemoryBlock", "EverywordRetriever"]
 

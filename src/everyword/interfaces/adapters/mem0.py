@@ -238,14 +238,13 @@ class Mem0:
     def delete(self, memory_id: str) -> Answer:
         """Delete a memory."""
         self._known(memory_id)
-        self._documents.delete(memory_id)
+        self._documents.delete([memory_id])
         return {"message": "Memory deleted successfully!"}
 
     def delete_all(self, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None) -> Answer:
         """Delete all memories of a user, agent or run."""
         wanted: list[Mapping[str, Any]] = [_scope(user_id=user_id, agent_id=agent_id, run_id=run_id)]
-        gone = [one.key for one in self._documents.find(self._where(wanted, show_expired=True))]
-        self._documents.write([Draft(key=key, text=f"Deleted {key}", body=None) for key in gone])
+        self._documents.delete([one.key for one in self._documents.find(self._where(wanted, show_expired=True))])
         return {"message": "Memories deleted successfully!"}
 
     def history(self, memory_id: str) -> list[Answer]:

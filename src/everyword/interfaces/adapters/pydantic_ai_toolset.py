@@ -1,33 +1,19 @@
 # pyright: basic, reportMissingImports=false
-"""A toolset and a message history of pydantic-ai on a memory:
-
-from everyword import Memory
-from everyword.interfaces.adapters.pydantic_ai_toolset import EverywordHistory, EverywordToolset
-from pydantic_ai import Agent
-
-memory = Memory.open("memory.db")
-agent = Agent("openai:gpt-5", toolsets=[EverywordToolset(memory)])
-history = EverywordHistory("s1", memory, user="Ana")
-result = agent.run_sync("Where do I live?", message_history=history.messages())
-history.add(result.new_messages())
-"""
+"""A toolset and a message history of pydantic-ai on a memory."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from everyword.extras import need
+from everyword.extras import optional
 from everyword.interfaces.adapters.agent_tools import AgentTools
 from everyword.interfaces.adapters.conversations import Conversation, Item, Said
 from everyword.interfaces.adapters.documents import AnyMemory, to_json_text
 
-if TYPE_CHECKING:
+with optional("pydantic-ai"):
     from pydantic_ai import FunctionToolset
     from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
-else:
-    FunctionToolset = need("pydantic_ai", extra="pydantic-ai").FunctionToolset
-    ModelMessagesTypeAdapter = need("pydantic_ai.messages", extra="pydantic-ai").ModelMessagesTypeAdapter
 
 __all__ = ["EverywordHistory", "EverywordToolset"]
 

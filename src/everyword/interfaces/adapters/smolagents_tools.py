@@ -1,26 +1,17 @@
 # pyright: basic, reportMissingImports=false
-"""Tools of smolagents on a memory:
-
-from everyword import Memory
-from everyword.interfaces.adapters.smolagents_tools import everyword_tools
-from smolagents import ToolCallingAgent
-
-agent = ToolCallingAgent(tools=everyword_tools(Memory.open("memory.db")), model=model)
-"""
+"""Tools of smolagents on a memory."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from everyword.extras import need
+from everyword.extras import optional
 from everyword.interfaces.adapters.agent_tools import AgentTools
 from everyword.interfaces.adapters.documents import AnyMemory
 
-if TYPE_CHECKING:
+with optional("smolagents"):
     from smolagents import Tool, tool
-else:
-    tool = need("smolagents", extra="smolagents").tool
 
 __all__ = ["everyword_tools"]
 

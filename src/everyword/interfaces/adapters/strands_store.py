@@ -1,32 +1,19 @@
 # pyright: basic, reportMissingImports=false
-"""A memory store of Strands Agents on a memory:
-
-from everyword import Memory
-from everyword.interfaces.adapters.strands_store import EverywordMemoryStore
-from strands import Agent
-from strands.memory import MemoryManager
-
-store = EverywordMemoryStore(Memory.open("memory.db"), session="s1", user="Ana")
-agent = Agent(memory_manager=MemoryManager(stores=[store]))
-
-The manager puts what fits before each call of the model, and hands what was said to the store every few turns.
-"""
+"""A memory store of Strands Agents on a memory."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from everyword.extras import need
+from everyword.extras import optional
 from everyword.interfaces.adapters.documents import AnyMemory, as_memory, finished, hit_metadata
 
 if TYPE_CHECKING:
-    from strands.memory import MemoryEntry, MemoryStore
     from strands.memory.types import AddMessagesContext, SearchOptions
     from strands.types.content import Message
-else:
-    _memory = need("strands.memory", extra="strands")
-    MemoryEntry, MemoryStore = _memory.MemoryEntry, _memory.MemoryStore
+with optional("strands"):
+    from strands.memory import MemoryEntry, MemoryStore
 
 __all__ = ["EverywordMemoryStore"]
 
