@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from datetime import datetime
 from pathlib import PurePosixPath
 
 from everyword.ingest.importers.records import (
@@ -14,37 +13,34 @@ from everyword.ingest.importers.records import (
     as_dict,
     as_json,
     as_list,
-    as_moment,
     as_text,
+    called,
+    first_text,
     item,
+    joined_text,
     last_folder,
+    left_out,
     skipped,
 )
-from everyword.ingest.importers.sources import Format, Source
-from everyword.ingest.importers.streaming import JsonStream, Line, each_json_line, each_json_value, first_records, lines
+from everyword.ingest.importers.sources import Format, Source, holds
+from everyword.ingest.importers.streaming import JsonStream, each_json_line, each_json_value, first_records, lines
 from everyword.types.events import Json
-from everyword.types.times import as_datetime
 
 # Claude Code: one JSONL file per session (`projects/FOLDER/SESSION.jsonl`) and per subagent.
 
 # Lines about the session that are not part of the conversation.
-_METADATA = {
-    *("file-history-snapshot", "queue-operation", "progress", "last-prompt", "permission-mode", "mode", "agent-name"),
-    *("agent-color", "pr-link", "attribution-snapshot", "content-replacement", "worktree-state", "tag", "task-summary"),
-    *("file-history-delta", "agent-setting", "started", "result"),
-}
+_METADATA = frozenset(
+    """file-history-snapshot queue-operation progress last-prompt permission-mode mode agent-name agent-color pr-link
+    attribution-snapshot content-replacement worktree-state tag task-summary file-history-delta agent-setting started
+    result""".split()
+)
 # Elements that the program puts before and after a user's text.
-_FRAMES = {
-    *("system-reminder", "local-command-caveat", "user-prompt-submit-hook"),
-    *("ide_opened_file", "ide_selection", "ide_diagnostics"),
-}
+_FRAMES = frozenset(
+    "system-reminder local-command-caveat user-prompt-submit-hook ide_opened_file ide_selection ide_diagnostics".split()
+)
 # Output of a command that the user ran, and reports of background agents.
-_TOOL_OUTPUT = (
-    "<local-command-stdout>",
-    "<local-command-stderr>",
-    "<bash-stdout>",
-    "<bash-stderr>",
-    "<task-notification>",
+_TOOL_OUTPUT = tuple(
+    "<local-command-stdout> <local-command-stderr> <bash-stdout> <bash-stderr> <task-notification>".split()
 )
 _USER_COMMAND = "<bash-input>"  # a command that the user ran
 # A message that consists of elements: a slash command, whose arguments are the user's text, or a note to keep.
@@ -57,126 +53,79 @@ _INTERRUPTED = re.compile(r"\[Request interrupted by user[^\]\n]{0,50}\]")
 _SYNTHETIC_MODEL = "<synthetic>"  # the model name of answers that the program generated
 _COMPACTION_AGENT = "acompact"  # prefix of the id of the summarising agent
 _TITLES = {"summary": "summary", "custom-title": "customTitle", "ai-title": "aiTitle"}
-_CLAUDE_CODE_SIGNS = (
-    b'"parentUuid"',
-    b'"leafUuid"',
-    b'"isSidechain"',
-    b'"file-history-snapshot"',
-    b'"queue-operation"',
-)
 
 
-def _recognise_claude_code(source: Source, part: str) -> float:
-    head = source.head(part)
-    return 0.95 if any(sign in head for sign in _CLAUDE_CODE_SIGNS) and b'"projectHash"' not in head else 0.0
-
-
-def _read_claude_code(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
+def _read_claude_code(source: Source, part: str, after: Position | None) -> Iterator[Item]:
     """Read messages, tool calls and tool results."""
-    session, wing, began = _claude_code_session_of(source, part)
-
-    def items_of(line: dict[str, Json], place: Line) -> Iterator[Item]:
-        return _items(line, f"{part}, line {place.number}", session, wing, began)
-
-    return each_json_line(source, part, after, items_of)
-
-
-def _claude_code_session_of(source: Source, part: str) -> tuple[str | None, str | None, datetime | None]:
-    """Find session, folder and time in the first lines, for titles, which have none."""
-    session = wing = moment = None
-    for line in first_records(source, part, most=None):
-        session = session or as_text(line.get("sessionId")) or None
-        wing = wing or last_folder(line.get("cwd"))
-        moment = moment or as_moment(line.get("timestamp"))
-        if session and wing and moment:
-            break
-    return session or PurePosixPath(part).stem, wing, as_datetime(moment) if moment else None
+    # Titles have no session, folder and time; those of the first lines are theirs.
+    session, wing, began = PurePosixPath(part).stem, "", ""
+    for line in reversed(list(first_records(source, part, most=None))):
+        session = as_text(line.get("sessionId")) or session
+        wing, began = last_folder(line.get("cwd")) or wing, line.get("timestamp") or began
+    shared: dict[str, Json] = {"at": began, "session": session, "wing": wing or None}
+    return each_json_line(source, part, after, lambda line, _: _claude_code_items(line, shared))
 
 
-def _items(
-    line: dict[str, Json], where: str, session: str | None, wing: str | None, began: datetime | None
-) -> Iterator[Item]:
+def _claude_code_items(line: dict[str, Json], shared: dict[str, Json]) -> Iterator[Item]:
     kind = as_text(line.get("type"))
     if kind in _METADATA:
-        yield skipped(f"{kind}: session metadata", where, expected=True)
+        yield left_out(f"{kind}: session metadata")
     elif kind in _TITLES:
-        text = as_text(line.get(_TITLES[kind]))
-        of = as_text(line.get("leafUuid")) or as_text(line.get("sessionId")) or session
-        yield item(
-            text,
-            key=f"{CLAUDE_CODE.NAME}:{kind}:{of}" if kind == "summary" else f"{CLAUDE_CODE.NAME}:{kind}:{of}:{text}",
-            where=where,
-            source={"format": CLAUDE_CODE.NAME, "session": session, "of": of},
-            otherwise_at=began,
-            session=session,
-            role="summary",
-            wing=wing,
-        )
-    elif kind in ("user", "assistant", "system", "attachment"):
-        yield from _message_items(line, kind, where, session, wing, began)
+        text, session = as_text(line.get(_TITLES[kind])), shared["session"]
+        of = first_text(line.get("leafUuid"), line.get("sessionId"), session)
+        key = f"{kind}:{of}" if kind == "summary" else f"{kind}:{of}:{text}"
+        yield item(text, key=key, source={"session": session, "of": of}, role="summary", **shared)
+    elif kind not in ("user", "assistant", "system", "attachment"):
+        yield skipped(f"unknown kind of line: {kind or 'none'}", line)
+    elif reason := _reason_to_skip(line, kind):
+        yield left_out(reason)
     else:
-        yield skipped(f"unknown kind of line: {kind or 'none'}", where, line)
+        yield from _message_items(line, kind, shared)
 
 
-def _message_items(
-    line: dict[str, Json], kind: str, where: str, session: str | None, wing: str | None, began: datetime | None
-) -> Iterator[Item]:
-    reason = _reason_to_skip(line, kind)
-    if reason:
-        yield skipped(reason, where, expected=True)
-        return
-    session = as_text(line.get("sessionId")) or session
+def _message_items(line: dict[str, Json], kind: str, shared: dict[str, Json]) -> Iterator[Item]:
+    session = as_text(line.get("sessionId")) or shared["session"]
     agent, uuid = as_text(line.get("agentId")), as_text(line.get("uuid"))
     sidechain = bool(line.get("isSidechain"))
-    if sidechain and agent:
-        session = f"{session}/agent-{agent}"
     message = as_dict(line.get("message"))
-    shared: dict[str, Json] = {
-        "where": where,
-        "at": line.get("timestamp"),
-        "otherwise_at": began,
-        "session": session,
-        "wing": last_folder(line.get("cwd")) or wing,
+    shared = {
+        "at": line.get("timestamp") or shared["at"],
+        "session": f"{session}/agent-{agent}" if sidechain and agent else session,
+        "wing": last_folder(line.get("cwd")) or shared["wing"],
     }
-    source = {
-        "format": CLAUDE_CODE.NAME,
-        "session": line.get("sessionId"),
-        "uuid": uuid,
-        "parent": line.get("parentUuid"),
-    }
+    source = {"session": line.get("sessionId"), "uuid": uuid, "parent": line.get("parentUuid")}
     meta = {"branch": line.get("gitBranch"), "model": message.get("model"), "sidechain": sidechain or None}
     blocks = _blocks(line, kind, message)
     texts = [as_text(block.get("text")) for block in blocks if block.get("type") == "text"]
     own = texts if kind in ("assistant", "system") else [_user_text(text) for text in texts]
     words = "\n\n".join(text for text in own if text)
     if any(texts) and not words:
-        yield skipped("markup written by the program", where, expected=True)
+        yield left_out("markup written by the program")
     if words:
         role, speaker = _who(line, kind, words, sidechain=sidechain)
-        yield item(
-            words, key=f"{CLAUDE_CODE.NAME}:{uuid}", source=source, role=role, speaker=speaker, meta=meta, **shared
-        )
+        yield item(words, key=uuid, source=source, role=role, speaker=speaker, meta=meta, **shared)
     for number, block in enumerate(blocks):
         what = as_text(block.get("type"))
         if what in ("tool_use", "tool_result"):
-            call = as_text(block.get("id") or block.get("tool_use_id"))
+            call, calls = as_text(block.get("id") or block.get("tool_use_id")), what == "tool_use"
+            content = block.get("content")
             yield item(
-                _tool_text(block, what),
-                key=f"{CLAUDE_CODE.NAME}:{uuid}:{call or number}",
+                called(block.get("name"), as_json(block.get("input"))) if calls else joined_text(content),
+                key=f"{uuid}:{call or number}",
                 source={**source, "tool_call": call},
                 role="tool",
-                speaker="assistant" if what == "tool_use" else "tool",
+                speaker="assistant" if calls else "tool",
                 meta={**meta, "tool": block.get("name"), "failed": block.get("is_error") or None},
                 **shared,
             )
-            if any(as_dict(one).get("type") != "text" for one in as_list(block.get("content"))):
-                yield skipped("picture or file of a tool: not text", where, expected=True)
+            if any(as_dict(one).get("type") != "text" for one in as_list(content)):
+                yield left_out("picture or file of a tool: not text")
         elif what in ("thinking", "redacted_thinking"):
-            yield skipped("thinking: not a message", where, expected=True)
+            yield left_out("thinking: not a message")
         elif what in ("image", "document", "file"):
-            yield skipped(f"{what}: not text", where, expected=True)
+            yield left_out(f"{what}: not text")
         elif what != "text" or not any(texts):
-            yield skipped(f"unknown part of a message: {what or 'none'}", where, block)
+            yield skipped(f"unknown part of a message: {what or 'none'}", block)
 
 
 def _reason_to_skip(line: dict[str, Json], kind: str) -> str:
@@ -245,16 +194,6 @@ def _elements(text: str) -> dict[str, str]:
     return found
 
 
-def _tool_text(block: dict[str, Json], what: str) -> str:
-    if what == "tool_use":
-        return f"{as_text(block.get('name'))} {as_json(block.get('input'))}"
-    content = block.get("content")
-    if isinstance(content, str):
-        return content
-    # Pictures of a tool result are left out; its text is kept whole.
-    return "\n".join(as_text(as_dict(one).get("text")) for one in as_list(content) if as_dict(one).get("text"))
-
-
 def _who(line: dict[str, Json], kind: str, text: str, *, sidechain: bool) -> tuple[str, str]:
     if line.get("isCompactSummary"):
         return "summary", "assistant"
@@ -268,7 +207,13 @@ def _who(line: dict[str, Json], kind: str, text: str, *, sidechain: bool) -> tup
 
 
 CLAUDE_CODE = Format(
-    NAME="claude-code", SUFFIXES=(".jsonl",), GROWS=True, recognise=_recognise_claude_code, read=_read_claude_code
+    NAME="claude-code",
+    SUFFIXES=(".jsonl",),
+    GROWS=True,
+    recognise=holds(
+        rb'"(?:parentUuid|leafUuid|isSidechain|file-history-snapshot|queue-operation)"', unless=rb'"projectHash"'
+    ),
+    items=_read_claude_code,
 )
 
 
@@ -293,44 +238,32 @@ _INSERTED = (
     "# AGENTS.md instructions",
     "<INSTRUCTIONS>",
 )
-_CODEX_SIGNS = (b'"session_meta"', b'"response_item"', b'"record_type"')
 _ID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 
 
-def _recognise_codex(source: Source, part: str) -> float:
-    head = source.head(part)[:8192]
-    return 0.95 if any(sign in head for sign in _CODEX_SIGNS) else 0.0
+def _read_codex(source: Source, part: str, after: Position | None) -> Iterator[Item]:
+    """Read messages, tool calls and tool results; the first line tells id, time and folder of the session."""
+    first = as_dict(next(first_records(source, part, most=1), None))
+    about = as_dict(first.get("payload")) or first
+    stem = PurePosixPath(part).stem
+    named = _ID.search(stem)
+    session = as_text(about.get("id")) or (named[0] if named else stem)
+    started, wing = about.get("timestamp") or first.get("timestamp"), last_folder(about.get("cwd"))
 
-
-def _read_codex(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
-    """Read messages, tool calls and tool results."""
-    session, started, wing = _codex_session_of(source, part)
-
-    def items_of(line: dict[str, Json], place: Line) -> Iterator[Item]:
+    def items_of(line: dict[str, Json], number: int) -> Iterator[Item]:
         shared: dict[str, Json] = {
-            "key": f"{CODEX.NAME}:{session}:{place.number}",  # rollouts only grow, so a line's number is its id
-            "where": f"{part}, line {place.number}",
-            "source": {"format": CODEX.NAME, "session": session, "line": place.number},
+            "key": f"{session}:{number}",  # rollouts only grow, so a line's number is its id
+            "source": {"session": session, "line": number},
             "at": line.get("timestamp") or started,
             "session": session,
             "wing": wing,
         }
-        yield _item(line, shared)
+        yield _codex_item(line, shared)
 
     return each_json_line(source, part, after, items_of)
 
 
-def _codex_session_of(source: Source, part: str) -> tuple[str, Json, str | None]:
-    """Read the session's id, time and folder from the first line."""
-    line = as_dict(next(first_records(source, part, most=1), None))
-    about = as_dict(line.get("payload")) or line
-    named = _ID.search(PurePosixPath(part).stem)
-    session = as_text(about.get("id")) or (named[0] if named else PurePosixPath(part).stem)
-    return session, about.get("timestamp") or line.get("timestamp"), last_folder(about.get("cwd"))
-
-
-def _item(line: dict[str, Json], shared: dict[str, Json]) -> Item:
-    where = shared["where"]
+def _codex_item(line: dict[str, Json], shared: dict[str, Json]) -> Item:
     kind = as_text(line.get("type"))
     payload = as_dict(line.get("payload"))
     if kind == "response_item":
@@ -338,90 +271,76 @@ def _item(line: dict[str, Json], shared: dict[str, Json]) -> Item:
     if kind == "compacted":
         return item(as_text(payload.get("message")), role="summary", speaker="assistant", **shared)
     if kind in ("session_meta", "turn_context") or "record_type" in line or (not kind and "instructions" in line):
-        return skipped(f"{kind or 'state'}: session metadata", where, expected=True)
+        return left_out(f"{kind or 'state'}: session metadata")
     if kind == "event_msg":
         what = as_text(payload.get("type"))
-        reason = "repeated by another line" if what in _REPEATED else "session metadata"
-        return skipped(f"{what}: {reason}", where, expected=True)
+        return left_out(f"{what}: {'repeated by another line' if what in _REPEATED else 'session metadata'}")
     if kind in ("message", "reasoning", *_CALLS, *_RESULTS):  # early versions wrote them without an envelope
         return _response_item(line, kind, shared)
-    return skipped(f"unknown kind of line: {kind or 'none'}", where, line)
+    return skipped(f"unknown kind of line: {kind or 'none'}", line)
 
 
 def _response_item(record: dict[str, Json], kind: str, shared: dict[str, Json]) -> Item:
-    where = shared["where"]
+    tool: dict[str, Json] = {**shared, "source": {**shared["source"], "tool_call": record.get("call_id")}}
     if kind == "message":
-        role = as_text(record.get("role"))
-        text = "\n".join(as_text(as_dict(one).get("text")) for one in as_list(record.get("content")))
+        role, text = as_text(record.get("role")), joined_text(record.get("content"))
         if role in ("developer", "system") or text.lstrip().startswith(_INSERTED):
-            return skipped("instructions and environment, added by the program", where, expected=True)
+            return left_out("instructions and environment, added by the program")
         return item(text, role=role or None, speaker=role or None, **shared)
     if kind in _CALLS:
-        arguments = record.get(_CALLS[kind])
         name = as_text(record.get("name")) or kind.removesuffix("_call")
-        text = f"{name} {arguments if isinstance(arguments, str) else as_json(arguments)}"
-        return _tool_item(text, "assistant", record, shared, {"tool": name})
+        text = called(name, record.get(_CALLS[kind]))
+        return item(text, role="tool", speaker="assistant", meta={"tool": name}, **tool)
     if kind in _RESULTS:
-        return _tool_item(_output(record.get("output") or record.get("tools")), "tool", record, shared, {})
+        return item(_output(record.get("output") or record.get("tools")), role="tool", speaker="tool", **tool)
     if kind in _NOT_MESSAGES:
-        return skipped(f"{kind}: not a message", where, expected=True)
-    return skipped(f"unknown kind of item: {kind or 'none'}", where, record)
+        return left_out(f"{kind}: not a message")
+    return skipped(f"unknown kind of item: {kind or 'none'}", record)
 
 
 def _output(output: Json) -> str:
     """The text of a tool result: plain, in an object, or in an object encoded as a string."""
-    if isinstance(output, str):
-        if not output.startswith('{"output"'):
-            return output
+    if isinstance(output, str) and output.startswith('{"output"'):
         try:
             return as_text(as_dict(json.loads(output)).get("output")) or output
         except (ValueError, RecursionError):
             return output
-    if isinstance(output, list):
-        return "\n".join(as_text(as_dict(one).get("text")) for one in as_list(output))
-    return as_text(as_dict(output).get("content") or as_dict(output).get("output")) or (
-        as_json(output) if output else ""
-    )
+    inside = as_dict(output)
+    alone = first_text(inside.get("content"), inside.get("output"))
+    return joined_text(output) or alone or (as_json(inside) if inside else "")
 
 
-def _tool_item(
-    text: str, speaker: str, record: dict[str, Json], shared: dict[str, Json], meta: dict[str, Json]
-) -> Item:
-    call: dict[str, Json] = {**shared, "source": {**shared["source"], "tool_call": record.get("call_id")}}
-    return item(text, role="tool", speaker=speaker, meta=meta, **call)
-
-
-CODEX = Format(NAME="codex", SUFFIXES=(".jsonl",), GROWS=True, recognise=_recognise_codex, read=_read_codex)
+CODEX = Format(
+    NAME="codex",
+    SUFFIXES=(".jsonl",),
+    GROWS=True,
+    recognise=holds(rb'"(?:session_meta|response_item|record_type)"'),
+    items=_read_codex,
+)
 
 
 # GitHub Copilot CLI: one log of events per session (`~/.copilot/session-state/ID/events.jsonl`).
 
 _COPILOT_ROLES = {"user.message": "user", "assistant.message": "assistant"}
-_COPILOT_SIGNS = (b'"session.start"', b'"copilot-agent"')
 
 
-def _recognise_copilot(source: Source, part: str) -> float:
-    first = source.head(part).split(b"\n", 1)[0]
-    return 0.95 if all(sign in first for sign in _COPILOT_SIGNS) else 0.0
+def _read_copilot(source: Source, part: str, after: Position | None) -> Iterator[Item]:
+    """Read the messages of the user and the agent; the first line tells id and folder of the session."""
+    first = as_dict(as_dict(next(first_records(source, part, most=1), None)).get("data"))
+    path = PurePosixPath(part)
+    session = as_text(first.get("sessionId")) or (path.parent.name if path.stem == "events" else path.stem)
+    wing = last_folder(as_dict(first.get("context")).get("cwd"))
 
-
-def _read_copilot(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
-    """Read the messages of the user and the agent."""
-    session, wing = _copilot_session_of(source, part)
-
-    def items_of(line: dict[str, Json], place: Line) -> Iterator[Item]:
-        kind, data = as_text(line.get("type")), as_dict(line.get("data"))
-        where = f"{part}, line {place.number}"
-        text = as_text(data.get("content"))
-        role = _COPILOT_ROLES.get(kind)
+    def items_of(line: dict[str, Json], number: int) -> Iterator[Item]:
+        kind = as_text(line.get("type"))
+        text, role = as_text(as_dict(line.get("data")).get("content")), _COPILOT_ROLES.get(kind)
         if role is None or not text.strip():
-            yield skipped(f"{kind or 'no type'}: not a message", where, expected=True)
+            yield left_out(f"{kind or 'no type'}: not a message")
             return
         yield item(
             text,
-            key=f"{COPILOT.NAME}:{session}:{as_text(line.get('id')) or place.number}",
-            where=where,
-            source={"format": COPILOT.NAME, "session": session, "line": place.number},
+            key=f"{session}:{as_text(line.get('id')) or number}",
+            source={"session": session, "line": number},
             at=line.get("timestamp"),
             session=session,
             wing=wing,
@@ -432,15 +351,13 @@ def _read_copilot(source: Source, part: str, *, after: Position | None = None) -
     return each_json_line(source, part, after, items_of)
 
 
-def _copilot_session_of(source: Source, part: str) -> tuple[str, str | None]:
-    """Read the session's id and folder from the first line."""
-    data = as_dict(as_dict(next(first_records(source, part, most=1), None)).get("data"))
-    path = PurePosixPath(part)
-    named = path.parent.name if path.stem == "events" else path.stem
-    return as_text(data.get("sessionId")) or named, last_folder(as_dict(data.get("context")).get("cwd"))
-
-
-COPILOT = Format(NAME="copilot-cli", SUFFIXES=(".jsonl",), GROWS=True, recognise=_recognise_copilot, read=_read_copilot)
+COPILOT = Format(
+    NAME="copilot-cli",
+    SUFFIXES=(".jsonl",),
+    GROWS=True,
+    recognise=holds(rb'\A[^\n]*"session\.start"', rb'\A[^\n]*"copilot-agent"'),
+    items=_read_copilot,
+)
 
 
 # Gemini CLI: one chat per session, as JSON (`chats/session-....json`) or, in newer versions, as JSONL.
@@ -452,46 +369,37 @@ _GEMINI_ROLES = {"user": "user", "gemini": "assistant", "model": "assistant"}
 _NOTICES = {"info", "error", "warning"}
 _HASH = re.compile(r"[0-9a-f]{64}")
 _MESSAGE_ID = re.compile(rb'^\s*\{\s*"id"\s*:\s*"([^"]{1,100})"')
+_SESSION_ID = re.compile(rb'"sessionId"\s*:\s*"([^"]{1,100})"')
 
 
-def _recognise_gemini(source: Source, part: str) -> float:
-    head = source.head(part)[:4096]
-    return 0.95 if b'"sessionId"' in head and b'"projectHash"' in head else 0.0
-
-
-def _read_gemini(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
+def _read_gemini(source: Source, part: str, after: Position | None) -> Iterator[Item]:
     """Read messages, tool calls and tool results."""
+    found = _SESSION_ID.search(source.head(part))
+    folders = PurePosixPath(part).parts
+    project = folders[folders.index("chats") - 1] if "chats" in folders[1:] else ""
+    shared: dict[str, Json] = {
+        "session": found[1].decode("utf-8", "replace") if found else PurePosixPath(part).stem,
+        "wing": project if project and not _HASH.fullmatch(project) else None,
+    }
     if not part.lower().endswith(".jsonl"):
-        return _read_whole(source, part, after)
-    session = _session(source, part)
-    wing = _wing(part)
+        return each_json_value(source, part, lambda value, _: _gemini_items(as_dict(value), shared), _gemini_messages)
     last = _last_versions(source, part)
 
-    def items_of(record: dict[str, Json], line: Line) -> Iterator[Item]:
-        where = f"{part}, line {line.number}"
+    def items_of(record: dict[str, Json], number: int) -> Iterator[Item]:
         if "id" in record and "type" in record:
-            if last.get(as_text(record["id"]), line.number) > line.number:
-                yield skipped("rewritten by a later line", where, expected=True)
+            if last.get(as_text(record["id"]), number) > number:
+                yield left_out("rewritten by a later line")
             else:
-                yield from _message(record, session, wing, where)
+                yield from _gemini_items(record, shared)
         elif "$set" in record or "$rewindTo" in record or "projectHash" in record:
-            yield skipped("session metadata", where, expected=True)
+            yield left_out("session metadata")
         else:
-            yield skipped("unknown kind of line", where, record)
+            yield skipped("unknown kind of line", record)
 
     return each_json_line(source, part, after, items_of)
 
 
-def _read_whole(source: Source, part: str, after: Position | None) -> Iterator[Item]:
-    session, wing = _session(source, part), _wing(part)
-
-    def items_of(value: Json, number: int) -> Iterator[Item]:
-        return _message(as_dict(value), session, wing, f"{part}, message {number + 1}")
-
-    return each_json_value(source, part, after, items_of, _messages)
-
-
-def _messages(stream: JsonStream) -> Iterator[Json]:
+def _gemini_messages(stream: JsonStream) -> Iterator[Json]:
     for name in stream.members():
         if name == "messages" and stream.kind() == "[":
             for _ in stream.elements():
@@ -500,86 +408,59 @@ def _messages(stream: JsonStream) -> Iterator[Json]:
             stream.value()
 
 
-def _session(source: Source, part: str) -> str:
-    found = re.search(rb'"sessionId"\s*:\s*"([^"]{1,100})"', source.head(part))
-    return found[1].decode("utf-8", "replace") if found else PurePosixPath(part).stem
-
-
-def _wing(part: str) -> str | None:
-    """The project: the folder that holds `chats`, unless its name is a hash."""
-    folders = PurePosixPath(part).parts
-    before = folders[folders.index("chats") - 1] if "chats" in folders[1:] else ""
-    return before if before and not _HASH.fullmatch(before) else None
-
-
 def _last_versions(source: Source, part: str) -> dict[str, int]:
     """Map each message to the last line that writes it."""
-    last: dict[str, int] = {}
     with source.open(part) as file:
-        for line in lines(file):
-            named = _MESSAGE_ID.match(line.content)
-            if named and line.finished:
-                last[named[1].decode("utf-8", "replace")] = line.number
-    return last
+        named = ((_MESSAGE_ID.match(line.content), line) for line in lines(file) if line.finished)
+        return {found[1].decode("utf-8", "replace"): line.number for found, line in named if found}
 
 
-def _message(message: dict[str, Json], session: str, wing: str | None, where: str) -> Iterator[Item]:
+def _gemini_items(message: dict[str, Json], shared: dict[str, Json]) -> Iterator[Item]:
     kind, message_id = as_text(message.get("type")), as_text(message.get("id"))
     if kind in _NOTICES:
-        yield skipped(f"{kind}: a notice of the program", where, expected=True)
+        yield left_out(f"{kind}: a notice of the program")
         return
     role = _GEMINI_ROLES.get(kind)
     if role is None:
-        yield skipped(f"unknown kind of message: {kind or 'none'}", where, message)
+        yield skipped(f"unknown kind of message: {kind or 'none'}", message)
         return
-    shared: dict[str, Json] = {"where": where, "session": session, "wing": wing}
-    source = {"format": GEMINI.NAME, "session": session, "message": message_id}
-    text = _text(message.get("content"))
+    key, at = f"{shared['session']}:{message_id}", message.get("timestamp")
+    source = {"session": shared["session"], "message": message_id}
+    content = message.get("content")
+    parts = [joined_text([one]) for one in as_list(content)]
+    text = as_text(content) or "".join(one for one in parts if not _HOOK_PART.fullmatch(one))
     if text or not message.get("toolCalls"):
-        yield item(
-            text,
-            key=f"{GEMINI.NAME}:{session}:{message_id}",
-            source=source,
-            at=message.get("timestamp"),
-            role=role,
-            speaker=role,
-            meta={"model": message.get("model")},
-            **shared,
-        )
+        meta = {"model": message.get("model")}
+        yield item(text, key=key, source=source, at=at, role=role, speaker=role, meta=meta, **shared)
     for call in map(as_dict, as_list(message.get("toolCalls"))):
         call_id, name = as_text(call.get("id")), as_text(call.get("name"))
-        texts = {"": f"{name} {as_json(call.get('args'))}", ":result": _tool_result(call)}
-        for suffix, text in texts.items():
+        texts = {"assistant": called(name, as_json(call.get("args"))), "tool": _tool_result(call)}
+        for speaker, text in texts.items():
             yield item(
                 text,
-                key=f"{GEMINI.NAME}:{session}:{message_id}:{call_id}{suffix}",
+                key=f"{key}:{call_id}{':result' if speaker == 'tool' else ''}",
                 source={**source, "tool_call": call_id},
-                at=call.get("timestamp") or message.get("timestamp"),
+                at=call.get("timestamp") or at,
                 role="tool",
-                speaker="tool" if suffix else "assistant",
+                speaker=speaker,
                 meta={"tool": name, "status": call.get("status")},
                 **shared,
             )
-
-
-def _text(content: Json) -> str:
-    if isinstance(content, str):
-        return content
-    pieces = [as_text(as_dict(one).get("text")) if not isinstance(one, str) else one for one in as_list(content)]
-    return "".join(piece for piece in pieces if not _HOOK_PART.fullmatch(piece))
 
 
 def _tool_result(call: dict[str, Json]) -> str:
     pieces: list[str] = []
     for one in map(as_dict, as_list(call.get("result"))):
         response = as_dict(as_dict(one.get("functionResponse")).get("response"))
-        pieces.append(
-            as_text(response.get("output")) or as_text(one.get("text")) or (as_json(response) if response else "")
-        )
+        pieces.append(first_text(response.get("output"), one.get("text")) or (as_json(response) if response else ""))
     shown = call.get("resultDisplay")
     return "\n".join(piece for piece in pieces if piece) or as_text(shown) or (json.dumps(shown) if shown else "")
 
 
 GEMINI = Format(
-    NAME="gemini-cli", SUFFIXES=(".json", ".jsonl"), GROWS=True, recognise=_recognise_gemini, read=_read_gemini
+    NAME="gemini-cli",
+    SUFFIXES=(".json", ".jsonl"),
+    GROWS=True,
+    recognise=holds(rb'"sessionId"', rb'"projectHash"'),
+    items=_read_gemini,
 )

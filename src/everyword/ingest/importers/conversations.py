@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import PurePosixPath
 
 from everyword.errors import InvalidInput
@@ -27,18 +26,12 @@ from everyword.ingest.importers.records import (
     day_of,
     digest,
     item,
-    repeated,
     skipped,
-    unread,
 )
-from everyword.ingest.importers.sources import Format, Source, suffix
-from everyword.ingest.importers.streaming import Line, each_json_line, each_json_value, lines
+from everyword.ingest.importers.sources import Format, Source, holds
+from everyword.ingest.importers.streaming import Line, blocks, each_json_record, lines
 from everyword.types.events import Json
 
-_SIGN = re.compile(
-    rb'"role"\s*:\s*"(?:user|assistant|system|developer|tool|function|model|human)"'
-    rb'|"from"\s*:\s*"(?:human|gpt)"|"type"\s*:\s*"function_call'
-)
 _LISTS = ("messages", "conversation", "conversations", "history", "items", "contents")
 _TITLES = ("title", "name", "conversation_id", "session_id", "thread_id", "id")
 _TIMES = ("at", "timestamp", "created_at", "createdAt", "create_time", "created", "time", "date")
@@ -47,46 +40,34 @@ _ROLES = {"human": "user", "gpt": "assistant", "model": "assistant"}
 
 @dataclass(slots=True)
 class _Conversation:
+    path: str  # of the file
     session: str
     at: Json = None
     title: Json = None
     tools: dict[str, str] = field(default_factory=dict[str, str])  # id of a call -> name of the tool
 
 
-def _recognise_messages(source: Source, part: str) -> float:
-    return 0.75 if _SIGN.search(source.head(part)) else 0.0
-
-
-def _read_messages(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
-    """Read message by message; the whole file is read even when resuming, for the names of tools."""
+def _read_messages(source: Source, part: str, _after: Position | None) -> Iterator[Item]:
+    """Read message by message."""
     path = PurePosixPath(part).with_suffix("").as_posix()
-    alone, seen = _Conversation(path), Counter[str]()
-    modified = source.modified(part)
+    alone = _Conversation(path, path)
 
-    def items_of(record: Json, where: str, number: int) -> Iterator[Item]:
+    def items_of(record: Json, number: int) -> Iterator[Item]:
         about = as_dict(record)
         about = as_dict(about.get("body")) or about  # a request of OpenAI's batches
         messages = next((as_list(about[name]) for name in _LISTS if isinstance(about.get(name), list)), None)
         if messages is None:
-            yield from _message(record, alone, where, path, seen, modified)
+            yield from _message(record, alone)
             return
         title = next((about[name] for name in _TITLES if isinstance(about.get(name), str) and about[name]), None)
-        said = _Conversation(f"{path}/{as_name(title) or number}", _time(about), title)
-        for place, message in enumerate(messages, 1):
-            yield from _message(message, said, f"{where}, message {place}", path, seen, modified)
+        said = _Conversation(path, f"{path}/{as_name(title) or number}", _time(about), title)
+        for message in messages:
+            yield from _message(message, said)
 
-    if suffix(part) == ".json":
-        items = each_json_value(source, part, None, lambda one, n: items_of(one, f"{part}, entry {n + 1}", n + 1))
-    else:
-        items = each_json_line(
-            source, part, None, lambda one, line: items_of(one, f"{part}, line {line.number}", line.number)
-        )
-    return unread(items, after)
+    return each_json_record(source, part, items_of)
 
 
-def _message(
-    given: Json, conversation: _Conversation, where: str, path: str, seen: Counter[str], modified: datetime | None
-) -> Iterator[Item]:
+def _message(given: Json, conversation: _Conversation) -> Iterator[Item]:
     message = _usual(as_dict(given))
     known = {name: value for name, value in message.items() if name in KNOWN_MEMBERS}
     at = _time(message) or conversation.at
@@ -95,18 +76,16 @@ def _message(
             name = digest(conversation.session, str(at), said.role, said.name, said.text)
             yield item(
                 said.text,
-                key=f"{MESSAGES.NAME}:{path}:{repeated(name, seen)}",
-                where=where,
-                source={"format": MESSAGES.NAME, "file": path, "message": message.get("id")},
+                key=f"{conversation.path}:{name}",
+                source={"file": conversation.path, "message": message.get("id")},
                 at=at,
-                otherwise_at=modified,
                 session=conversation.session,
                 speaker=said.name or said.role,
                 role=said.role,
                 meta={"title": conversation.title, "model": message.get("model"), LEFT_OUT: said.left_out},
             )
     except InvalidInput as error:
-        yield skipped(error.detail.rstrip("."), where, given)
+        yield skipped(error.detail.rstrip("."), given)
 
 
 def _usual(message: dict[str, Json]) -> dict[str, Json]:
@@ -126,8 +105,16 @@ def _time(about: dict[str, Json]) -> Json:
 
 
 MESSAGES = Format(
-    NAME="messages", SUFFIXES=(".json", ".jsonl", ".ndjson"), recognise=_recognise_messages, read=_read_messages
-)  # a later line may name the tool of an earlier one
+    NAME="messages",
+    SUFFIXES=(".json", ".jsonl", ".ndjson"),
+    REPEATS=True,
+    recognise=holds(
+        rb'"role"\s*:\s*"(?:user|assistant|system|developer|tool|function|model|human)"'
+        rb'|"from"\s*:\s*"(?:human|gpt)"|"type"\s*:\s*"function_call',
+        confidence=0.75,
+    ),
+    items=_read_messages,
+)  # a later line may name the tool of an earlier one, so the whole file is read
 
 
 _CLOCK = r"\d{1,2}:\d{2}(?::\d{2})?"
@@ -152,50 +139,35 @@ def _recognise_transcript(source: Source, part: str) -> float:
     return 0.7 * len(turns) / len(rows)
 
 
-def _read_transcript(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
-    """Read turn by turn; the whole file is read even when resuming, since keys count repeated turns."""
-    return unread(_turns(source, part), after)
-
-
-def _turns(source: Source, part: str) -> Iterator[Item]:
+def _read_transcript(source: Source, part: str, _after: Position | None) -> Iterator[Item]:
+    """Read turn by turn."""
     speakers = _speakers(source, part)
     path = PurePosixPath(part).with_suffix("").as_posix()
-    modified = source.modified(part)
-    seen: Counter[str] = Counter()
-    current: tuple[re.Match[str], Line, list[str]] | None = None
 
-    def finished(turn: re.Match[str], line: Line, more: list[str]) -> Item:
-        text = "\n".join([turn["text"], *more]).rstrip()
-        stamp = turn["before"] or turn["behind"] or ""
-        moment = as_moment(stamp)
-        # From the content, not the line number, so that inserting lines before it does not change it.
-        name = digest(turn["speaker"], stamp, text)
-        return item(
-            text,
-            key=f"{TRANSCRIPT.NAME}:{path}:{repeated(name, seen)}",
-            where=f"{part}, line {line.number}",
-            source={"format": TRANSCRIPT.NAME, "file": path, "line": line.number},
-            at=moment,
-            otherwise_at=modified,
-            session=f"{path}/{day_of(moment)}" if moment else path,
-            speaker=turn["speaker"].strip(),
-            role="user",
-            meta={"clock": stamp if stamp and not moment else None},
-        )
+    def turn_of(line: Line) -> re.Match[str] | None:
+        turn = _turn(line.text)
+        return turn if turn and turn["speaker"].strip() in speakers else None
 
     with source.open(part) as file:
-        for line in lines(file):
-            turn = None if line.too_long else _turn(line.text)
-            if turn and turn["speaker"].strip() in speakers:
-                if current:
-                    yield finished(*current)
-                current = (turn, line, [])
-            elif current:
-                current[2].append(line.text)
-            elif line.text.strip():
-                yield skipped("before the first speaker", f"{part}, line {line.number}", line.text)
-    if current:
-        yield finished(*current)
+        for block in blocks(file, None, turn_of):
+            turn: re.Match[str] | None = block.head
+            if turn is None:
+                yield skipped("before the first speaker", block.lines[0].text, where=block.where)
+                continue
+            text = "\n".join([turn["text"], *(line.text for line in block.lines[1:])]).rstrip()
+            stamp = turn["before"] or turn["behind"] or ""
+            moment = as_moment(stamp)
+            yield item(
+                text,
+                # From the content, not the line number, so that inserting lines before it does not change it.
+                key=f"{path}:{digest(turn['speaker'], stamp, text)}",
+                source={"file": path, "line": block.lines[0].number},
+                at=moment,
+                session=f"{path}/{day_of(moment)}" if moment else path,
+                speaker=turn["speaker"].strip(),
+                role="user",
+                meta={"clock": stamp if stamp and not moment else None},
+            )
 
 
 def _turn(row: str) -> re.Match[str] | None:
@@ -205,20 +177,16 @@ def _turn(row: str) -> re.Match[str] | None:
 
 def _speakers(source: Source, part: str) -> set[str]:
     """Find the speakers: names that recur. `Note:` and `Warning:` occur once."""
-    counts: Counter[str] = Counter()
     with source.open(part) as file:
-        for line in lines(file):
-            turn = None if line.too_long else _turn(line.text)
-            if turn:
-                counts[turn["speaker"].strip()] += 1
-    if counts.total() <= _SHORT:
-        return set(counts)
-    return {name for name, times in counts.items() if times >= _MIN_TURNS}
+        turns = (_turn(line.text) for line in lines(file) if not line.too_long)
+        counts = Counter(turn["speaker"].strip() for turn in turns if turn)
+    return {name for name, times in counts.items() if times >= _MIN_TURNS or counts.total() <= _SHORT}
 
 
 TRANSCRIPT = Format(
     NAME="transcript",
     SUFFIXES=(".txt", ".md", ".log", ".transcript"),
+    REPEATS=True,
     recognise=_recognise_transcript,
-    read=_read_transcript,
+    items=_read_transcript,
 )  # new lines may continue the last turn

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from base64 import b64decode
 from collections.abc import Iterator
+from dataclasses import replace
 
 from everyword.errors import InvalidInput, StoreError
-from everyword.ingest.importers.records import Item, Position, Read, Skipped, an_edit, skipped
+from everyword.ingest.importers.records import AN_EDIT, Item, Position, Read, left_out, skipped
 from everyword.ingest.importers.sources import Format, Source
-from everyword.ingest.importers.streaming import Line, each_json_line, first_records
+from everyword.ingest.importers.streaming import each_json_line, first_records
 from everyword.storage.opening import is_memory, open_log
 from everyword.types.events import Event, Json
 from everyword.types.serialization import event_to_json
@@ -28,39 +28,26 @@ def _recognise_own_jsonl(source: Source, part: str) -> float:
     return 0.0
 
 
-def _read_own_jsonl(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
+def _read_own_jsonl(source: Source, part: str, after: Position | None) -> Iterator[Item]:
     """Read event by event, unchanged."""
-
-    def items_of(event: dict[str, Json], line: Line) -> Iterator[Item]:
-        where = f"{part}, line {line.number}"
-        yield _item(event, where) if _is_utf8(line.content) else skipped("not UTF-8", where, line.text)
-
-    return each_json_line(source, part, after, items_of)
+    return each_json_line(source, part, after, lambda event, _: [_item(event)])
 
 
-def _is_utf8(content: bytes) -> bool:
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _item(event: dict[str, Json], where: str) -> Item:
+def _item(event: dict[str, Json]) -> Item:
     if RECORD in event:
-        return an_edit(where)
+        return AN_EDIT
     unknown = sorted(set(event) - _FIELDS)
     if unknown:
-        return skipped(f"unknown field {', '.join(unknown[:5])}", where, json.dumps(event)[:2000])
+        return skipped(f"unknown field {', '.join(unknown[:5])}", event)
     exact = event.pop("text_bytes", None)
     try:
         if exact is not None:
             event["text"] = b64decode(exact, validate=True).decode("utf-8", "surrogatepass")
     except (ValueError, TypeError):
-        return skipped("text_bytes is not what an export writes", where, str(exact))
+        return skipped("text_bytes is not what an export writes", exact)
     text = event.get("text")
     if not isinstance(text, str) or not text or text.isspace():
-        return skipped("no text", where, json.dumps(event)[:2000])
+        return skipped("no text", event)
     return Read(event=event)
 
 
@@ -68,8 +55,9 @@ OWN_JSONL = Format(
     NAME="everyword",
     SUFFIXES=(".jsonl", ".ndjson", ""),
     GROWS=True,
+    OURS=True,
     recognise=_recognise_own_jsonl,
-    read=_read_own_jsonl,
+    items=_read_own_jsonl,
 )
 
 
@@ -86,23 +74,22 @@ def _recognise_own_file(source: Source, part: str) -> float:
     return 0.98 if source.kind == "file" and is_memory(source.head(part)) else 0.0
 
 
-def _read_own_file(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
+def _read_own_file(source: Source, part: str, after: Position | None) -> Iterator[Item]:
     """Read event by event, in the order of arrival."""
-    seq = (after or {}).get("seq", 0)
     try:
         with open_log(source.local(part)) as log:
             counts = log.spaces()
             space = _chosen(part, counts, source.notes.get(SPACE))
             for other in counts.keys() - {space}:
-                yield Skipped(reason=f"space {other} of that memory", where=part, expected=True)
-            for number, event in log.events(space, after=seq if isinstance(seq, int) else 0):
-                position = {"seq": number}
-                if event is not None and event.record is not None:
-                    yield an_edit(f"{part}, event {number}", position)
-                elif event is None:
-                    yield Skipped(reason="altered content", where=f"{part}, event {number}", position=position)
+                yield left_out(f"space {other} of that memory")
+            for number, event in log.events(space, after=int((after or {}).get("seq", 0))):
+                if event is None:
+                    one: Item = skipped("altered content", where=f"event {number}")
+                elif event.record is not None:
+                    one = replace(AN_EDIT, where=f"event {number}")
                 else:
-                    yield Read(event=_event_fields(event), position=position)
+                    one = Read(event=_event_fields(event))
+                yield replace(one, position={"seq": number})
     except StoreError as error:
         raise InvalidInput(f"{part} can't be read as a memory: {error.detail}", fix=error.fix) from error
 
@@ -124,4 +111,6 @@ def _event_fields(event: Event) -> dict[str, Json]:
     return fields
 
 
-OWN_FILE = Format(NAME="memory", SUFFIXES=(), GROWS=True, recognise=_recognise_own_file, read=_read_own_file)
+OWN_FILE = Format(
+    NAME="memory", SUFFIXES=(), GROWS=True, OURS=True, recognise=_recognise_own_file, items=_read_own_file
+)

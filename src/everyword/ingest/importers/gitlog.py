@@ -15,8 +15,8 @@ from typing import IO, cast
 
 from everyword.errors import InvalidInput
 from everyword.ingest.importers.records import Item, Position, as_moment, day_of, from_epoch, item, skipped
-from everyword.ingest.importers.sources import Format, Source
-from everyword.ingest.importers.streaming import Line, lines
+from everyword.ingest.importers.sources import Format, Source, holds
+from everyword.ingest.importers.streaming import blocks
 
 HISTORY = ".git"  # the part that stands for a repository's own history
 
@@ -35,13 +35,7 @@ def is_repository(source: Source) -> bool:
     return source.kind == "folder" and (bare or (source.path / HISTORY).exists())
 
 
-def _recognise(source: Source, part: str) -> float:
-    """Recognise a saved log."""
-    rows = source.head(part).decode("utf-8", "replace").splitlines()
-    return 0.95 if rows and _COMMIT.fullmatch(rows[0]) and any(row.startswith("Author:") for row in rows[:8]) else 0.0
-
-
-def _read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
+def _read(source: Source, part: str, after: Position | None) -> Iterator[Item]:
     """Read commits; from a repository, the oldest first."""
     return _history(source, after) if part == HISTORY else _saved(source, part, after)
 
@@ -49,46 +43,32 @@ def _read(source: Source, part: str, *, after: Position | None = None) -> Iterat
 def _history(source: Source, after: Position | None) -> Iterator[Item]:
     repository = source.title.removesuffix(".git")
     last = str((after or {}).get("commit", ""))
-    # Parents come before children, so `last..HEAD` is what was not read yet.
-    known = re.fullmatch(r"[0-9a-f]{40,64}", last) and _runs(source.path, "cat-file", "-e", last)
-    since = [f"{last}..HEAD"] if known else []
-    for record in _records(
-        source.path, "log", "--topo-order", "--reverse", f"--format=tformat:{_FORMAT}", *since, "--"
-    ):
+    # Parents come before children, so what is not behind the last one was not read yet. It may be gone by now.
+    since = ["--ignore-missing", f"^{last}", "HEAD"] if re.fullmatch(r"[0-9a-f]{40,64}", last) else []
+    for record in _records(source.path, "--topo-order", "--reverse", f"--format=tformat:{_FORMAT}", *since, "--"):
         fields = record.strip("\n").split(_FIELD, 5)
         if len(fields) != 6:
-            yield skipped("a commit that can't be read", repository, record)
+            yield skipped("a commit that can't be read", record)
             continue
         commit, name, address, date, parents, message = fields
-        one = _item(message.strip("\n"), commit, name, address, date, parents.split(), repository, commit)
+        merges = len(parents.split()) > 1
+        one = _item(message.strip("\n"), commit, name, address, date, repository, merges=merges)
         yield replace(one, position={"commit": commit})
 
 
-def _git(repository: Path, *arguments: str) -> list[str]:
+def _records(repository: Path, *arguments: str) -> Iterator[str]:
     program = which("git")
     if program is None:
         raise InvalidInput(
             "git is not installed here; save the log elsewhere with `git log > log.txt` and import that."
         )
-    return [program, *_SAFE_OPTIONS, "-C", str(repository), *arguments]
-
-
-def _runs(repository: Path, *arguments: str) -> bool:
-    done = subprocess.run(_git(repository, *arguments), capture_output=True, check=False, env=_environment())
-    return done.returncode == 0
-
-
-def _environment() -> dict[str, str]:
+    command = [program, *_SAFE_OPTIONS, "-C", str(repository), "log", *arguments]
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    return {**kept, "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}
-
-
-def _records(repository: Path, *arguments: str) -> Iterator[str]:
-    command = _git(repository, *arguments)
+    environment = {**kept, "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}
     with (
         TemporaryFile() as errors,
         subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=errors, stdin=subprocess.DEVNULL, env=_environment()
+            command, stdout=subprocess.PIPE, stderr=errors, stdin=subprocess.DEVNULL, env=environment
         ) as process,
     ):
         try:
@@ -113,41 +93,18 @@ def _saved(source: Source, part: str, after: Position | None) -> Iterator[Item]:
     """Parse the output of `git log`: headers, then the indented message; diffs are skipped."""
     repository = PurePosixPath(part).stem
     with source.open(part) as file:
-        rows: list[str] = []
-        first: Line | None = None
-        end: Position = {}
-        for line in lines(file, after):
-            if _COMMIT.fullmatch(line.text):
-                if first is not None:
-                    yield replace(_commit(rows, f"{part}, line {first.number}", repository), position=line.before)
-                rows, first = [line.text], line
-            elif first is not None and (line.text.startswith("    ") or not line.text or _HEADER.fullmatch(line.text)):
-                rows.append(line.text)
-            elif first is None and line.text.strip():
-                before = skipped("before the first commit", f"{part}, line {line.number}", line.text)
-                yield replace(before, position=line.position)
-            end = line.position
-        if first is not None:
-            yield replace(_commit(rows, f"{part}, line {first.number}", repository), position=end)
-
-
-def _commit(rows: list[str], where: str, repository: str) -> Item:
-    found = _COMMIT.fullmatch(rows[0])
-    commit = found[1] if found else ""
-    headers: dict[str, str] = {}
-    for number, row in enumerate(rows[1:], 1):
-        header = _HEADER.fullmatch(row)
-        if not header:
-            rows = rows[number:]
-            break
-        headers.setdefault(header[1], header[2].strip())
-    else:
-        rows = []
-    author = re.fullmatch(r"([^<]{0,300})<([^<>]{0,300})>", headers.get("Author", ""))
-    name, address = (author[1].strip(), author[2]) if author else (headers.get("Author", ""), "")
-    date = headers.get("AuthorDate") or headers.get("Date") or ""
-    message = "\n".join(row[4:] for row in rows if row.startswith("    ") or not row).strip("\n")
-    return _item(message, commit, name, address, _moment(date), headers.get("Merge", "").split(), repository, where)
+        for block in blocks(file, after, lambda line: _COMMIT.fullmatch(line.text)):
+            rows = [line.text for line in block.lines]
+            if block.head is None:
+                yield skipped("before the first commit", rows[0], where=block.where)
+                continue
+            headers = {header[1]: header[2] for row in rows[1:] if (header := _HEADER.fullmatch(row))}
+            author = re.fullmatch(r"([^<]{0,300})<([^<>]{0,300})>", headers.get("Author", ""))
+            name, address = (author[1].strip(), author[2]) if author else (headers.get("Author", ""), "")
+            date = headers.get("AuthorDate") or headers.get("Date") or ""
+            message = "\n".join(row[4:] for row in rows if row.startswith("    ") or not row).strip("\n")
+            one = _item(message, block.head[1], name, address, _moment(date), repository, merges="Merge" in headers)
+            yield replace(one, position=block.position)
 
 
 def _moment(date: str) -> str | None:
@@ -167,27 +124,25 @@ def _moment(date: str) -> str | None:
 
 
 def _item(
-    message: str,
-    commit: str,
-    name: str,
-    address: str,
-    date: str | None,
-    parents: list[str],
-    repository: str,
-    where: str,
+    message: str, commit: str, name: str, address: str, date: str | None, repository: str, *, merges: bool
 ) -> Item:
     return item(
         message,
-        key=f"{GITLOG.NAME}:{commit}",
-        where=where,
-        source={"format": GITLOG.NAME, "repository": repository, "commit": commit},
+        key=commit,
+        source={"repository": repository, "commit": commit},
         at=date,
         session=f"git/{repository}/{day_of(date)}",
         speaker=name or address or None,
         role="commit",
         wing=repository,
-        meta={"email": address, "merge": True if len(parents) > 1 else None},
+        meta={"email": address, "merge": merges or None},
     )
 
 
-GITLOG = Format(NAME="git", SUFFIXES=(".txt", ".log", ".git", ""), GROWS=True, recognise=_recognise, read=_read)
+GITLOG = Format(
+    NAME="git",
+    SUFFIXES=(".txt", ".log", ".git", ""),
+    GROWS=True,
+    recognise=holds(rb"\Acommit [0-9a-f]{7,64}(?: \(.{0,400}\))?\r?\n(?:.*\n){0,6}Author:"),
+    items=_read,
+)

@@ -13,8 +13,8 @@ from email.utils import getaddresses, parsedate_to_datetime
 from html.parser import HTMLParser
 
 from everyword.ingest.importers.records import Item, Position, digest, item, skipped
-from everyword.ingest.importers.sources import Format, Source
-from everyword.ingest.importers.streaming import MAX_RECORD_BYTES, lines
+from everyword.ingest.importers.sources import Format, Source, holds
+from everyword.ingest.importers.streaming import Block, Line, blocks
 
 _FROM = re.compile(rb"From \S[^\n]{0,400}\d\d:\d\d")
 _MESSAGE_IDS = re.compile(r"<([^<>\s]{1,500})>")
@@ -22,63 +22,33 @@ _INVISIBLE = {"script", "style", "title"}
 _BREAKS = {"p", "br", "div", "tr", "li", "h1", "h2", "h3", "h4", "table", "blockquote"}
 
 
-def _recognise(source: Source, part: str) -> float:
-    head = source.head(part)
-    return 0.95 if _FROM.match(head) and b"\nFrom:" in head[:4096].replace(b"\r", b"") else 0.0
+def _read(source: Source, part: str, after: Position | None) -> Iterator[Item]:
+    """Read mails: subject and text, with quoted replies. The last one may be incomplete, so it is read again."""
+    blank = True
 
+    def begins(line: Line) -> bool:
+        nonlocal blank
+        blank, before = not line.content.strip(), blank
+        return before and _FROM.match(line.content) is not None
 
-def _read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
-    """Read mails: subject and text, with quoted replies."""
-    after, grown = _beginning(source, part, after)
     with source.open(part) as file:
-        content: list[bytes] = []
-        size, first, blank = 0, 0, True
-        begin: Position = {}
-        end: Position = {}
-        for line in lines(file, after):
-            if not content and not line.content.strip():
-                continue
-            if blank and _FROM.match(line.content):
-                if content:
-                    yield replace(_mail(content, size, f"{part}, line {first}", grown=grown), position=line.before)
-                    grown = False
-                content, size, first, begin = [], 0, line.number, line.before
-            elif first == 0:
-                first = line.number
-            size += len(line.content)
-            if size <= MAX_RECORD_BYTES:
-                content.append(line.content)
-            blank = not line.content.strip()
-            end = line.position
-        if content:
-            last = {"mail_byte": begin["byte"], "mail_line": begin["line"]} if begin else {}
-            yield replace(_mail(content, size, f"{part}, line {first}", grown=grown), position={**end, **last})
+        for block in blocks(file, after, begins):
+            yield replace(_mail(block), position=block.position)
 
 
-def _beginning(source: Source, part: str, after: Position | None) -> tuple[Position | None, bool]:
-    """Where to resume; a last mail that may be incomplete is read again from its beginning."""
-    if not after or "mail_byte" not in after:
-        return after, False
-    with source.open(part) as file:
-        following = next((line.content for line in lines(file, after) if line.content.strip()), b"From")
-    if following == b"From" or _FROM.match(following):
-        return after, False
-    return {"byte": after["mail_byte"], "line": after["mail_line"]}, True
-
-
-def _mail(content: list[bytes], size: int, where: str, *, grown: bool) -> Item:
-    if size > MAX_RECORD_BYTES:
-        return skipped("a mail of more than 64 MiB", where)
-    if not _FROM.match(content[0]):
-        return skipped("before the first mail", where, content[0][:400])
+def _mail(block: Block) -> Item:
+    content = [line.content for line in block.lines]
+    if block.too_long:
+        return skipped("a mail of more than 64 MiB", where=block.where)
+    if not block.head:
+        return skipped("before the first mail", content[0][:400], where=block.where)
     try:
-        mail = email.message_from_bytes(b"".join(content[1:]))
-        return _item(mail, where, grown=grown)
+        return _item(email.message_from_bytes(b"".join(content[1:])))
     except (MessageError, LookupError, ValueError, TypeError, RecursionError, AssertionError) as error:
-        return skipped(f"a mail that can't be read ({error})", where, b"".join(content[1:])[:400])
+        return skipped(f"a mail that can't be read ({error})", b"".join(content[1:])[:400], where=block.where)
 
 
-def _item(mail: Message, where: str, *, grown: bool) -> Item:
+def _item(mail: Message) -> Item:
     subject, sender = _header(mail, "Subject"), _header(mail, "From")
     body = _body(mail)
     own = _MESSAGE_IDS.search(_header(mail, "Message-ID"))
@@ -90,10 +60,8 @@ def _item(mail: Message, where: str, *, grown: bool) -> Item:
     heading = f"Subject: {subject}" if subject and (body.strip() or not _carries_files(mail)) else ""
     return item(
         "\n\n".join(piece for piece in (heading, body) if piece),
-        key=f"{MBOX.NAME}:{message_id}"
-        + (f":{digest(body)}" if grown else ""),  # its incomplete version has the plain key
-        where=where,
-        source={"format": MBOX.NAME, "message": message_id},
+        key=f"{message_id}:{digest(body)}",  # a mail that was incomplete is another event
+        source={"message": message_id},
         at=_moment(_header(mail, "Date")),
         session=f"mail/{earlier[0] if earlier else message_id}",
         speaker=name or address or None,
@@ -190,4 +158,10 @@ def _moment(date: str) -> str | None:
         return None
 
 
-MBOX = Format(NAME="mbox", SUFFIXES=(".mbox", ".mbx", ""), GROWS=True, recognise=_recognise, read=_read)
+MBOX = Format(
+    NAME="mbox",
+    SUFFIXES=(".mbox", ".mbx", ""),
+    GROWS=True,
+    recognise=holds(rb"\A" + _FROM.pattern, rb"\nFrom:"),
+    items=_read,
+)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
@@ -13,17 +12,7 @@ from xml.parsers import expat
 
 from everyword.errors import InvalidInput
 from everyword.ingest.importers.pdf import pdf_pages
-from everyword.ingest.importers.records import (
-    Item,
-    Position,
-    as_moment,
-    digest,
-    is_binary,
-    item,
-    repeated,
-    skipped,
-    unread,
-)
+from everyword.ingest.importers.records import Item, Position, as_moment, digest, is_binary, item, skipped
 from everyword.ingest.importers.sources import Format, Source
 from everyword.ingest.importers.streaming import MAX_RECORD_BYTES, decoded
 from everyword.types.events import Span
@@ -77,32 +66,28 @@ class _NoteReader:
         fits = head.startswith(self.magic) if self.magic else not is_binary(decoded(head))
         return self.confidence if fits else 0.0
 
-    def read(self, source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
+    def items(self, source: Source, part: str, _after: Position | None) -> Iterator[Item]:
         """Read section by section."""
         with source.open(part) as file:
             content = file.read(MAX_RECORD_BYTES + 1)
             if len(content) > MAX_RECORD_BYTES:
-                yield skipped("a note of more than 64 MiB", part)
+                yield skipped("a note of more than 64 MiB")
                 return
             note = self.note_of(part, content)
-        seen = Counter[str]()
-        yield from unread((self._item(source, part, note, section, seen) for section in note.sections), after)
+        for section in note.sections:
+            yield self._item(source, part, note, section)
         if note.problem:
-            yield skipped(note.problem, part)
+            yield skipped(note.problem)
 
-    def _item(self, source: Source, part: str, note: Note, section: Section, seen: Counter[str]) -> Item:
-        where = f"{part}, {self.unit} {section.number}"
+    def _item(self, source: Source, part: str, note: Note, section: Section) -> Item:
         path = PurePosixPath(part).with_suffix("").as_posix()
-        name = repeated(digest("/".join(section.headings), section.text), seen)
         if _is_heading_alone(section):
-            return skipped("a heading without text", where, section.text, expected=True)
+            return skipped("a heading without text", section.text, expected=True)
         return item(
             section.text,
-            key=f"{self.name}:{path}:{name}",
-            where=where,
-            source={"format": self.name, "note": path, self.unit: section.number},
+            key=f"{path}:{digest('/'.join(section.headings), section.text)}",
+            source={"note": path, self.unit: section.number},
             at=_day(note.about, path),
-            otherwise_at=source.modified(part),
             session=path,
             role=self.role,
             wing=source.title if source.kind == "folder" else None,
@@ -300,7 +285,7 @@ def _format(
     unit: str = "line",
 ) -> Format:
     reader = _NoteReader(name=name, magic=magic, confidence=confidence, note_of=note_of, role=role, unit=unit)
-    return Format(NAME=name, SUFFIXES=suffixes, recognise=reader.recognise, read=reader.read)
+    return Format(NAME=name, SUFFIXES=suffixes, REPEATS=True, recognise=reader.recognise, items=reader.items)
 
 
 MARKDOWN = _format("markdown", (".md", ".markdown"), 0.6, _markdown)

@@ -7,7 +7,6 @@ import pickle
 import sqlite3
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -20,12 +19,14 @@ from everyword.ingest.importers.records import (
     as_list,
     as_text,
     digest,
+    first_text,
     item,
     last_folder,
+    left_out,
     skipped,
 )
 from everyword.ingest.importers.sources import Format, Source
-from everyword.ingest.importers.streaming import Line, each_json_line, first_records
+from everyword.ingest.importers.streaming import each_json_line, first_records
 from everyword.storage.open_files import opened, read_beside
 from everyword.storage.sql.queries import named_queries
 from everyword.types.events import Json
@@ -48,9 +49,9 @@ def reading(path: Path) -> Generator[sqlite3.Connection]:
         raise InvalidInput(f"{path.name} can't be read as a database ({error}).") from error
 
 
-def rows(connection: sqlite3.Connection, name: str, *values: object) -> Iterator[dict[str, Any]]:
+def rows(connection: sqlite3.Connection, name: str) -> Iterator[dict[str, Any]]:
     """Run a query of `queries.sql`; yield its rows as dicts."""
-    cursor = connection.execute(named_queries(_QUERIES)[name], values)
+    cursor = connection.execute(named_queries(_QUERIES)[name])
     names = [column[0] for column in cursor.description]
     for row in cursor:
         yield dict(zip(names, row, strict=True))
@@ -117,7 +118,6 @@ def _decoded(content: bytes) -> str:
 # one: the result is plain values or nothing.
 
 _OWNERS = ("user_id", "agent_id", "run_id", "actor_id")
-_TEXT_MEMBERS = ("data", "memory")
 
 
 def _recognise_mem0(source: Source, part: str) -> float:
@@ -127,88 +127,64 @@ def _recognise_mem0(source: Source, part: str) -> float:
     return 0.6 if found.get("points") == {"id", "point"} else 0.0
 
 
-def _read_mem0(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
+def _read_mem0(source: Source, part: str, _after: Position | None) -> Iterator[Item]:
     """Read memories, one event per version, and the stored messages."""
     found = tables(source.local(part))
-    if not found:
-        with reading(source.local(part)):
-            return  # a database without tables; an unreadable one raises
-    if "history" in found:
-        yield from _history(source, part, after)
-    if "messages" in found and "session_scope" in found["messages"]:
-        yield from _messages(source, part, after)
-    if found.get("points") == {"id", "point"}:
-        yield from _points(source, part, after)
-
-
-def _place(after: Position | None, table: str) -> int:
-    place = (after or {}).get(table, 0)
-    return place if isinstance(place, int) else 0
-
-
-def _history(source: Source, part: str, after: Position | None) -> Iterator[Item]:
-    owners = {memory: payload for memory, payload in _payloads(source) if memory}
     with reading(source.local(part)) as connection:
-        removed = {row["memory_id"] for row in rows(connection, "mem0_removed")}
-        for row in rows(connection, "mem0_history", _place(after, "history")):
-            memory, where = as_text(row["memory_id"]), f"{part}, history {row['id']}"
-            if memory in removed:
-                one: Item = skipped("removed in mem0", where, expected=True)
-            else:
-                one = _memory(
-                    as_text(row.get("new_memory")),
-                    key=f"{MEM0.NAME}:{row['id']}",
-                    memory=memory,
-                    where=where,
-                    at=row.get("updated_at") or row.get("created_at"),
-                    about={**owners.get(memory, {}), "actor_id": row.get("actor_id")},
+        if "history" in found:
+            yield from _history(source, connection)
+        if "session_scope" in found.get("messages", ()):
+            for row in rows(connection, "mem0_messages"):
+                role = as_text(row["role"]) or None
+                yield item(
+                    as_text(row["content"]),
+                    key=f"message:{row['id']}",
+                    source={"message": row["id"]},
+                    at=row["created_at"],
+                    session=as_text(row["session_scope"]) or None,
+                    speaker=as_text(row["name"]) or role,
+                    role=role,
                 )
-            yield replace(one, position={**(after or {}), "history": row["place"]})
+        if found.get("points") == {"id", "point"}:
+            yield from _points(source, connection)
 
 
-def _messages(source: Source, part: str, after: Position | None) -> Iterator[Item]:
-    with reading(source.local(part)) as connection:
-        for row in rows(connection, "mem0_messages", _place(after, "messages")):
-            role = as_text(row["role"]) or None
-            one = item(
-                as_text(row["content"]),
-                key=f"{MEM0.NAME}:message:{row['id']}",
-                where=f"{part}, message {row['id']}",
-                source={"format": MEM0.NAME, "message": row["id"]},
-                at=row["created_at"],
-                session=as_text(row["session_scope"]) or None,
-                speaker=as_text(row["name"]) or role,
-                role=role,
-            )
-            # Messages come after the history, whose position stays.
-            yield replace(one, position={"history": 1 << 62, "messages": row["place"]})
+def _history(source: Source, connection: sqlite3.Connection) -> Iterator[Item]:
+    # The history does not name the users; the points do.
+    owners = {
+        memory: payload
+        for other in _databases(source, "points")
+        for memory, payload in (_point(row["point"]) for row in rows(other, "qdrant_points"))
+    }
+    removed = {row["memory_id"] for row in rows(connection, "mem0_removed")}
+    for row in rows(connection, "mem0_history"):
+        memory = as_text(row["memory_id"])
+        if memory in removed:
+            yield left_out("removed in mem0")
+            continue
+        about = {**owners.get(memory, {}), **row, "data": row.get("new_memory"), "actor_id": row.get("actor_id")}
+        yield _memory(about, key=str(row["id"]), memory=memory)
 
 
-def _points(source: Source, part: str, after: Position | None) -> Iterator[Item]:
-    known = _memories_in_history(source)
-    with reading(source.local(part)) as connection:
-        for row in rows(connection, "qdrant_points", _place(after, "points")):
-            memory, payload = _point(row["point"])
-            where = f"{part}, point {row['place']}"
-            text = next((as_text(payload[name]) for name in _TEXT_MEMBERS if payload.get(name)), "")
-            if memory in known:
-                one: Item = skipped("read from the history already", where, expected=True)
-            elif not payload:
-                one = skipped("a point that can't be read", where)
-            else:
-                at = payload.get("updated_at") or payload.get("created_at")
-                one = _memory(text, key=f"{MEM0.NAME}:point:{memory}", memory=memory, where=where, at=at, about=payload)
-            yield replace(one, position={"points": row["place"]})
+def _points(source: Source, connection: sqlite3.Connection) -> Iterator[Item]:
+    known = {as_text(row["memory_id"]) for other in _databases(source, "history") for row in rows(other, "mem0_known")}
+    for row in rows(connection, "qdrant_points"):
+        memory, payload = _point(row["point"])
+        if memory in known:
+            yield left_out("read from the history already")
+        elif not payload:
+            yield skipped("a point that can't be read", where=f"point {row['place']}")
+        else:
+            yield _memory(payload, key=f"point:{memory}", memory=memory)
 
 
-def _memory(text: str, *, key: str, memory: str, where: str, at: Json, about: dict[str, Json]) -> Item:
+def _memory(about: dict[str, Json], *, key: str, memory: str) -> Item:
     owners = {name: as_text(about.get(name)) for name in _OWNERS if about.get(name)}
     return item(
-        text,
+        first_text(about.get("data"), about.get("memory")),
         key=key,
-        where=where,
-        source={"format": MEM0.NAME, "memory": memory},
-        at=at,
+        source={"memory": memory},
+        at=about.get("updated_at") or about.get("created_at"),
         session=owners.get("run_id"),
         speaker=owners.get("actor_id") or owners.get("user_id") or owners.get("agent_id"),
         role="memory",
@@ -217,23 +193,12 @@ def _memory(text: str, *, key: str, memory: str, where: str, at: Json, about: di
     )
 
 
-def _memories_in_history(source: Source) -> set[str]:
-    known: set[str] = set()
-    for name in source.ending(*MEM0.SUFFIXES):
-        if "history" in tables(source.local(name)):
-            with reading(source.local(name)) as connection:
-                known |= {as_text(row["memory_id"]) for row in rows(connection, "mem0_known")}
-    return known
-
-
-def _payloads(source: Source) -> Iterator[tuple[str, dict[str, Json]]]:
-    """Map each memory to its user, which the history does not name."""
-    for name in source.ending(*MEM0.SUFFIXES):
-        if tables(source.local(name)).get("points") == {"id", "point"}:
-            with reading(source.local(name)) as connection:
-                for row in rows(connection, "qdrant_points", 0):
-                    memory, payload = _point(row["point"])
-                    yield memory, {owner: payload.get(owner) for owner in _OWNERS}
+def _databases(source: Source, table: str) -> Iterator[sqlite3.Connection]:
+    """Open the databases of a mem0 folder that have a table, one after the other."""
+    for path in map(source.local, source.ending(*MEM0.SUFFIXES)):
+        if table in tables(path):
+            with reading(path) as connection:
+                yield connection
 
 
 class _Inert:
@@ -270,9 +235,7 @@ def _point(content: object) -> tuple[str, dict[str, Json]]:
     return str(members.get("id", "")), as_dict(members.get("payload"))
 
 
-MEM0 = Format(
-    NAME="mem0", SUFFIXES=(".db", ".sqlite", ".sqlite3"), GROWS=True, recognise=_recognise_mem0, read=_read_mem0
-)
+MEM0 = Format(NAME="mem0", SUFFIXES=(".db", ".sqlite", ".sqlite3"), recognise=_recognise_mem0, items=_read_mem0)
 
 
 # A MemPalace store: the drawers of its Chroma database (`chroma.sqlite3`), with wing, room and time.
@@ -293,41 +256,35 @@ def _recognise_mempalace(source: Source, part: str) -> float:
     return 0.95 if any(_OURS in one for one in names) else 0.4
 
 
-def _read_mempalace(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
+def _read_mempalace(source: Source, part: str, _after: Position | None) -> Iterator[Item]:
     """Read drawers."""
-    place = (after or {}).get("place", 0)
     with reading(source.local(part)) as connection:
-        found = rows(connection, "chroma_items", place if isinstance(place, int) else 0)
-        for number, members in groupby(found, key=lambda row: row["place"]):
-            yield replace(_item(list(members), part), position={"place": number})
+        for _, members in groupby(rows(connection, "chroma_items"), key=lambda row: row["place"]):
+            yield _drawer(list(members))
 
 
-def _item(members: list[dict[str, Any]], part: str) -> Item:
+def _drawer(members: list[dict[str, Any]]) -> Item:
     drawer, collection = as_text(members[0]["id"]), as_text(members[0]["collection"])
     about: dict[str, Any] = {row["key"]: row["value"] for row in members}
-    where = f"{part}, {collection} {drawer}"
     if any(sign in collection for sign in _SUMMARIES):
-        return skipped("a summary of drawers, not a drawer", where, expected=True)
+        return left_out("a summary of drawers, not a drawer")
     file = last_folder(about.get("source_file"))
     dates = ("date", "event_date", "timestamp", "filed_at")
     stored = f"{members[0]['created_at']}Z"  # Chroma writes it in UTC
     return item(
         as_text(about.get(_TEXT)),
-        key=f"{MEMPALACE.NAME}:{drawer}",
-        where=where,
-        source={"format": MEMPALACE.NAME, "drawer": drawer, "file": file, "chunk": about.get("chunk_index")},
+        key=drawer,
+        source={"drawer": drawer, "file": file, "chunk": about.get("chunk_index")},
         at=next((about[name] for name in dates if about.get(name)), stored),
         session=file,
-        speaker=as_text(about.get("speaker")) or as_text(about.get("added_by")) or None,
+        speaker=first_text(about.get("speaker"), about.get("added_by")) or None,
         role="note",
         wing=as_text(about.get("wing")) or None,
         meta={"room": about.get("room"), "hall": about.get("hall"), "topic": about.get("topic")},
     )
 
 
-MEMPALACE = Format(
-    NAME="mempalace", SUFFIXES=(".sqlite3",), GROWS=True, recognise=_recognise_mempalace, read=_read_mempalace
-)
+MEMPALACE = Format(NAME="mempalace", SUFFIXES=(".sqlite3",), recognise=_recognise_mempalace, items=_read_mempalace)
 
 
 # The file of MCP's reference memory server, `memory.jsonl`: one event per observation and relation.
@@ -340,38 +297,26 @@ def _recognise_mcp_memory(source: Source, part: str) -> float:
     return 0.95 if any("type" in record and signs & record.keys() for record in first_records(source, part)) else 0.0
 
 
-def _read_mcp_memory(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
+def _read_mcp_memory(source: Source, part: str, after: Position | None) -> Iterator[Item]:
     """Read entities with their observations, and relations."""
-    modified = source.modified(part)
-
-    def items_of(record: dict[str, Json], line: Line) -> Iterator[Item]:
-        where = f"{part}, line {line.number}"
-        texts, about = _texts(record)
-        if not texts:
-            yield skipped("neither an entity nor a relation", where, record)
-        for text in texts:
-            yield item(
-                text,
-                key=f"{MCP_MEMORY.NAME}:{digest(text)}",
-                where=where,
-                source={"format": MCP_MEMORY.NAME, **about},
-                otherwise_at=modified,
-                session=_SESSION,
-                role="memory",
-            )
-
-    return each_json_line(source, part, after, items_of)
+    return each_json_line(source, part, after, _mcp_items)
 
 
-def _texts(record: dict[str, Json]) -> tuple[list[str], dict[str, Json]]:
-    if record.get("type") == "entity" and as_text(record.get("name")):
-        name, kind = as_text(record["name"]), as_text(record.get("entityType"))
-        observed = [f"{name}: {text}" for text in map(as_text, as_list(record.get("observations"))) if text]
-        return [f"{name} ({kind})" if kind else name, *observed], {"entity": name}
+def _mcp_items(record: dict[str, Json], _number: int) -> Iterator[Item]:
+    texts, about = list[str](), dict[str, Json]()
+    name, kind = as_text(record.get("name")), as_text(record.get("entityType"))
     ends = [as_text(record.get(member)) for member in ("from", "relationType", "to")]
-    return ([" ".join(ends)], {"relation": ends[1]}) if record.get("type") == "relation" and all(ends) else ([], {})
+    if record.get("type") == "entity" and name:
+        observed = [f"{name}: {text}" for text in map(as_text, as_list(record.get("observations"))) if text]
+        texts, about = [f"{name} ({kind})" if kind else name, *observed], {"entity": name}
+    elif record.get("type") == "relation" and all(ends):
+        texts, about = [" ".join(ends)], {"relation": ends[1]}
+    else:
+        yield skipped("neither an entity nor a relation", record)
+    for text in texts:
+        yield item(text, key=digest(text), source=about, session=_SESSION, role="memory")
 
 
 MCP_MEMORY = Format(
-    NAME="mcp-memory", SUFFIXES=(".jsonl", ".json"), recognise=_recognise_mcp_memory, read=_read_mcp_memory
+    NAME="mcp-memory", SUFFIXES=(".jsonl", ".json"), recognise=_recognise_mcp_memory, items=_read_mcp_memory
 )  # the server writes the whole file again

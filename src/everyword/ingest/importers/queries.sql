@@ -10,7 +10,7 @@ SELECT m.name AS name, c.name AS column FROM sqlite_master AS m, pragma_table_in
 
 -- mem0: what became of each memory, in the order in which it happened.
 -- name: mem0_history
-SELECT rowid AS place, * FROM history WHERE rowid > ? ORDER BY rowid;
+SELECT rowid AS place, * FROM history ORDER BY rowid;
 
 -- mem0: memories that its user removed; none of their texts is taken over.
 -- name: mem0_removed
@@ -22,11 +22,11 @@ SELECT DISTINCT memory_id FROM history;
 
 -- mem0: the last messages of each conversation, verbatim.
 -- name: mem0_messages
-SELECT rowid AS place, * FROM messages WHERE rowid > ? ORDER BY rowid;
+SELECT rowid AS place, * FROM messages ORDER BY rowid;
 
 -- Qdrant's local store: a pickled point a row.
 -- name: qdrant_points
-SELECT rowid AS place, point FROM points WHERE rowid > ? ORDER BY rowid;
+SELECT rowid AS place, point FROM points ORDER BY rowid;
 
 -- Chroma: every stored item with the collection that it is in, a row for each member of its metadata.
 -- name: chroma_items
@@ -36,7 +36,6 @@ FROM embeddings AS e
 JOIN segments AS s ON s.id = e.segment_id
 JOIN collections AS c ON c.id = s.collection
 JOIN embedding_metadata AS m ON m.id = e.id
-WHERE e.id > ?
 ORDER BY e.id, m.key;
 
 -- Chroma: the names of its collections.

@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import cast
 
@@ -47,65 +46,57 @@ class Skipped:
     """An entry that became no event: the reason, the place, and its beginning with secrets redacted."""
 
     reason: str
-    where: str
     sample: str = ""
     expected: bool = False  # known to hold no text; False: the entry was not understood
+    where: str = ""  # in its file
     position: Position = field(default_factory=dict[str, Json])
 
 
 Item = Read | Skipped
 
 # Imports skip edits: a file may come from anybody, and only the editing operation checks who may edit.
-AN_EDIT = "a record of an edit (identity, correction and the like), which is never imported"
-
-
-def an_edit(where: str, position: Position | None = None) -> Skipped:
-    """Report a skipped record of an edit."""
-    return Skipped(reason=AN_EDIT, where=where, position=position or {})
+AN_EDIT = Skipped(reason="a record of an edit (identity, correction and the like), which is never imported")
 
 
 def item(
     text: str,
     *,
     key: str,
-    where: str,
-    source: Mapping[str, Json],
     at: Json = None,
-    otherwise_at: datetime | None = None,
     session: str | None = None,
     speaker: str | None = None,
     role: str | None = None,
     trusted_as: str | None = None,
     wing: str | None = None,
+    source: Mapping[str, Json] | None = None,
     meta: Mapping[str, Json] | None = None,
 ) -> Item:
-    """Build an event, or a Skipped with the reason.
+    """Build an event, or a Skipped with the reason; `Format.read` completes key, source and time.
 
-    source: the format and ids that it comes from, never a path of this machine. trusted_as: the event's source in the
-    sense of types/trust.py, if its role does not decide that. at: the time as the format writes it; if it is invalid,
-    `otherwise_at` is used and the event marks its time as a guess.
+    source: the ids that it comes from, never a path of this machine. trusted_as: the event's source in the sense of
+    types/trust.py, if its role does not decide that. at: the time as the format writes it; if it is invalid, the file's
+    time is used and the event marks its time as a guess.
     """
     if not text or text.isspace():
-        return Skipped(reason="no text", where=where, expected=True)
+        return left_out("no text")
     if len(text) * 4 > _MAX_TEXT_BYTES and len(text.encode("utf-8", "surrogatepass")) > _MAX_TEXT_BYTES:
-        return skipped(f"a text of more than {_MAX_TEXT_BYTES >> 20} MiB", where, text)
+        return skipped(f"a text of more than {_MAX_TEXT_BYTES >> 20} MiB", text)
     if is_binary(text):
-        return skipped("binary, not text", where, text, expected=True)
+        return skipped("binary, not text", text, expected=True)
     moment = as_moment(at)
     more = {name: _trimmed(value) for name, value in (meta or {}).items() if value not in (None, "", [], {})}
     if moment is None:
         more["at_is_a_guess"] = True
-        moment = otherwise_at.isoformat() if otherwise_at else None
     fields: dict[str, Json] = {
         "text": text,
-        "key": as_name(key),
+        "key": key,
         "at": moment,
         "session": as_name(session),
         "speaker": as_name(speaker),
         "role": as_name(role),
         "source": trusted_as,
         "wing": as_name(wing),
-        "meta": {"source": {name: _trimmed(value) for name, value in source.items() if value is not None}, **more},
+        "meta": {"source": {name: _trimmed(one) for name, one in (source or {}).items() if one is not None}, **more},
     }
     return Read(event={name: value for name, value in fields.items() if value is not None})
 
@@ -117,29 +108,15 @@ def _trimmed(value: Json) -> Json:
     return [_trimmed(one) for one in as_list(value)[:_MAX_LABELS]] if isinstance(value, list) else value
 
 
-def skipped(reason: str, where: str, sample: object = "", *, expected: bool = False) -> Skipped:
+def skipped(reason: str, sample: object = "", *, where: str = "", expected: bool = False) -> Skipped:
     """Report a skipped entry, with a short redacted sample."""
     beginning = (as_json(sample) if isinstance(sample, dict | list) else str(sample))[: _SAMPLE_CHARS * 4]
-    return Skipped(reason=reason, where=where, sample=redact(beginning).text[:_SAMPLE_CHARS], expected=expected)
+    return Skipped(reason=reason, sample=redact(beginning).text[:_SAMPLE_CHARS], where=where, expected=expected)
 
 
-def placed(items: Iterable[Item], *, before: Position, after: Position) -> Iterator[Item]:
-    """Give the items of one record their positions: `after` for the last one, `before` for all others."""
-    held: Item | None = None
-    for one in items:
-        if held is not None:
-            yield replace(held, position=before)
-        held = one
-    if held is not None:
-        yield replace(held, position=after)
-
-
-def unread(items: Iterable[Item], after: Position | None) -> Iterator[Item]:
-    """Number the items of a file that is always read whole, and leave out those that an earlier import read."""
-    done = int((after or {}).get("item", 0))
-    for number, one in enumerate(items, 1):
-        if number > done:
-            yield replace(one, position={"item": number})
+def left_out(reason: str) -> Skipped:
+    """Report an entry that is known to be none of what people or programs said."""
+    return Skipped(reason=reason, expected=True)
 
 
 def as_moment(value: Json) -> str | None:
@@ -191,12 +168,6 @@ def digest(*parts: str | int | None) -> str:
     return hashlib.sha256(framed.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_CHARS]
 
 
-def repeated(name: str, seen: Counter[str]) -> str:
-    """Tell the same content apart where it comes again, by how often it came before."""
-    seen[name] += 1
-    return name if seen[name] == 1 else f"{name}:{seen[name]}"
-
-
 def is_binary(text: str) -> bool:
     """Check whether a text is binary data or base64."""
     head = text[: _BLOB_CHARS * 4]
@@ -233,6 +204,24 @@ def as_text(value: Json) -> str:
 def as_json(value: Json) -> str:
     """Write a value as one line of JSON."""
     return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def joined_text(content: Json, separator: str = "\n") -> str:
+    """The text of a message: a string, or a list of strings and of parts with a `text`; pictures have none."""
+    if isinstance(content, str):
+        return content
+    pieces = [one if isinstance(one, str) else as_text(as_dict(one).get("text")) for one in as_list(content)]
+    return separator.join(piece for piece in pieces if piece)
+
+
+def first_text(*values: Json) -> str:
+    """The first string that is not empty."""
+    return next((text for text in map(as_text, values) if text), "")
+
+
+def called(name: Json, arguments: Json) -> str:
+    """Write the call of a tool."""
+    return f"{as_text(name)} {arguments if isinstance(arguments, str) else as_json(arguments)}"
 
 
 def last_folder(path: Json) -> str | None:

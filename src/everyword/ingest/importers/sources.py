@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import codecs
 import hashlib
-import io
 import os
 import re
 import stat
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, Literal, Protocol, cast
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any, Literal, cast
 from unicodedata import category
 
 from everyword.errors import BadLocation, InvalidInput
-from everyword.ingest.importers.records import Item, Position, from_epoch
+from everyword.ingest.importers.records import Item, Position, Skipped, as_name, from_epoch
 from everyword.storage.open_files import is_held, opened
+from everyword.types.events import Json
 
 try:
     from lzma import LZMAError
@@ -63,8 +65,8 @@ class Source:
     @contextmanager
     def open(self, name: str) -> Generator[IO[bytes]]:
         """Open a file for reading, UTF-16 as UTF-8; errors inside the block become InvalidInput."""
-        with self._open_raw(name) as file:
-            yield _as_utf8(file)
+        with self._open_raw(name) as file, _as_utf8(file) as readable:
+            yield readable
 
     @contextmanager
     def _open_raw(self, name: str) -> Generator[IO[bytes]]:
@@ -264,64 +266,32 @@ def _is_hidden(name: str) -> bool:
     return folders[0] in ("", "__MACOSX") or any(folder.startswith(".") for folder in folders)
 
 
-def _as_utf8(file: IO[bytes]) -> IO[bytes]:
-    """Return the file, or a UTF-8 view of a UTF-16 file with a BOM; offsets count UTF-8 bytes."""
+@contextmanager
+def _as_utf8(file: IO[bytes]) -> Generator[IO[bytes]]:
+    """Give the file, or a UTF-8 copy of a UTF-16 file with a BOM."""
     marked = file.read(len(_UTF16_BOMS[0])) in _UTF16_BOMS
     file.seek(0)
-    return cast("IO[bytes]", io.BufferedReader(_Utf16AsUtf8(file))) if marked else file
+    if not marked:
+        yield file
+        return
+    with SpooledTemporaryFile(_ALWAYS_FINE_BYTES) as copy:
+        decode = codecs.getincrementaldecoder("utf-16")("replace").decode
+        for chunk in iter(lambda: file.read(_CHUNK_BYTES), b""):
+            copy.write(decode(chunk).encode())
+        copy.write(decode(b"", final=True).encode())
+        copy.seek(0)
+        yield cast("IO[bytes]", copy)
 
 
-class _Utf16AsUtf8(io.RawIOBase):
-    """Transcode UTF-16 to UTF-8 while reading; seeking back restarts at the beginning."""
+def holds(*patterns: bytes, unless: bytes = b"", confidence: float = 0.95) -> Callable[[Source, str], float]:
+    """Recognise a file by what the beginning of its content must hold, and must not."""
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self._restart()
+    def recognise(source: Source, part: str) -> float:
+        head = source.head(part)
+        found = all(re.search(one, head) for one in patterns) and not (unless and re.search(unless, head))
+        return confidence if found else 0.0
 
-    def _restart(self) -> None:
-        self._file.seek(0)
-        self._decode = codecs.getincrementaldecoder("utf-16")("replace").decode
-        self._ready = b""
-        self._at = 0
-        self._ended = False
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview, /) -> int:  # pyright: ignore[reportIncompatibleMethodOverride]
-        while not self._ready and not self._ended:
-            chunk = self._file.read(_CHUNK_BYTES)
-            self._ended = not chunk
-            self._ready = self._decode(chunk, final=not chunk).encode("utf-8")
-        chunk = self._ready[: len(buffer)]
-        buffer[: len(chunk)] = chunk
-        self._ready = self._ready[len(chunk) :]
-        self._at += len(chunk)
-        return len(chunk)
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        """Seek to an offset in UTF-8 bytes."""
-        if whence == io.SEEK_CUR:
-            offset += self._at
-        elif whence != io.SEEK_SET:
-            raise io.UnsupportedOperation("the length is unknown before the file is read")
-        if offset < self._at:
-            self._restart()
-        while self._at < offset and self.read(min(offset - self._at, _CHUNK_BYTES)):
-            pass
-        return self._at
-
-    def tell(self) -> int:
-        return self._at
-
-
-class ReadFormat(Protocol):
-    """Reads a file, starting after a position: yields events and skipped entries, each with the position after it."""
-
-    def __call__(self, source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]: ...
+    return recognise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -331,5 +301,29 @@ class Format:
     NAME: str  # that `--format` takes
     SUFFIXES: tuple[str, ...]  # of its files, "" for none; empty: any
     GROWS: bool = False  # programs only append to files of this format
+    REPEATS: bool = False  # keys are made of the content, so the same again gets a number
+    OURS: bool = False  # events are complete
     recognise: Callable[[Source, str], float]  # the confidence, from 0 to 1, that a file has this format
-    read: ReadFormat
+    # The events and skipped entries of a file, some formats' with the position after each, and then from a position on.
+    items: Callable[[Source, str, Position | None], Iterator[Item]]
+
+    def read(self, source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
+        """Read a file, starting after a position; an item without a position is counted."""
+        done = int((after or {}).get("item", 0))
+        modified, seen = source.modified(part), Counter[str]()
+        for number, one in enumerate(self.items(source, part, after), 1):
+            if isinstance(one, Skipped):
+                one = replace(one, where=f"{part}, {one.where}" if one.where else part)
+            elif not self.OURS:
+                one = replace(one, event=self._completed(one.event, modified, seen))
+            if one.position or number > done:
+                yield replace(one, position=one.position or {"item": number})
+
+    def _completed(self, event: dict[str, Json], modified: datetime | None, seen: Counter[str]) -> dict[str, Json]:
+        key, meta = f"{self.NAME}:{event['key']}", event["meta"]
+        if self.REPEATS:
+            seen[key] += 1
+            key += f":{seen[key]}" if seen[key] > 1 else ""
+        dated = {"at": modified.isoformat()} if modified and "at" not in event else {}
+        meta = {**meta, "source": {"format": self.NAME, **meta["source"]}}
+        return {**event, **dated, "key": as_name(key), "meta": meta}

@@ -6,11 +6,11 @@ import codecs
 import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import IO, Any, cast
 
-from everyword.ingest.importers.records import Item, Position, Skipped, as_dict, placed, skipped
-from everyword.ingest.importers.sources import Source
+from everyword.ingest.importers.records import Item, Position, Read, Skipped, as_dict, skipped
+from everyword.ingest.importers.sources import Source, suffix
 from everyword.types.events import Json
 
 MAX_RECORD_BYTES = 64 * 1024 * 1024  # of one line, message or conversation; longer ones are skipped
@@ -64,7 +64,7 @@ def decoded(content: bytes) -> str:
 
 def lines(file: IO[bytes], after: Position | None = None) -> Iterator[Line]:
     """Yield lines, starting after a position."""
-    end, number = _number(after, "byte"), _number(after, "line")
+    end, number = (int((after or {}).get(name, 0)) for name in ("byte", "line"))
     file.seek(end)
     while content := file.readline(MAX_RECORD_BYTES):
         start, number, finished = end, number + 1, content.endswith(b"\n")
@@ -75,33 +75,77 @@ def lines(file: IO[bytes], after: Position | None = None) -> Iterator[Line]:
         yield Line(number=number, start=start, end=end, content=content, finished=finished, too_long=too_long)
 
 
+@dataclass(slots=True)
+class Block:
+    """Lines that belong together: one that begins something, and those that continue it."""
+
+    head: Any  # what was found in the first line; None before the first beginning
+    lines: list[Line] = field(default_factory=list[Line])
+    size: int = 0  # in bytes
+    position: Position = field(default_factory=dict[str, Json])  # after it; before it while it may go on
+
+    @property
+    def where(self) -> str:
+        return f"line {self.lines[0].number}"
+
+    @property
+    def too_long(self) -> bool:
+        return self.size > MAX_RECORD_BYTES
+
+    def add(self, line: Line) -> None:
+        """Add a line; of a block that is too long only the beginning is kept."""
+        self.size += len(line.content)
+        if not self.lines or not self.too_long:
+            self.lines.append(line)
+
+
+def blocks(file: IO[bytes], after: Position | None, head_of: Callable[[Line], Any]) -> Iterator[Block]:
+    """Group lines into blocks; `head_of` gives something true for a line that begins one."""
+    block: Block | None = None
+    for line in lines(file, after):
+        head = None if line.too_long else head_of(line)
+        if block and head:
+            block.position = line.before
+            yield block
+        if head or (block is None and line.content.strip()):
+            block = Block(head or None, position=line.before)
+        if block:
+            block.add(line)
+    if block:
+        yield block
+
+
 def each_json_line(
-    source: Source, part: str, after: Position | None, items_of: Callable[[dict[str, Json], Line], Iterable[Item]]
+    source: Source, part: str, after: Position | None, items_of: Callable[[dict[str, Json], int], Iterable[Item]]
 ) -> Iterator[Item]:
-    """Read one JSON object per line; report other lines, and leave an unfinished last line for the next import."""
+    """Read one JSON object per line, with its number; report other lines, and leave an unfinished one for later."""
     with source.open(part) as file:
         for line in lines(file, after):
-            where = f"{part}, line {line.number}"
             if not line.content.strip():
                 continue
-            if line.too_long:
-                yield replace(skipped("a line of more than 64 MiB", where, line.text[:400]), position=line.position)
-                continue
             try:
-                record = json.loads(line.text)
+                record = None if line.too_long else json.loads(line.text)
             except (ValueError, RecursionError):
                 if not line.finished:
-                    half = skipped("the last line is incomplete", where, line.text, expected=True)
-                    yield replace(half, position=line.before)
+                    half = skipped("the last line is incomplete", line.text, expected=True)
+                    yield replace(half, where=f"line {line.number}", position=line.before)
                     return
-                yield replace(skipped("not JSON", where, line.text), position=line.position)
-                continue
-            if not isinstance(record, dict):
-                yield replace(skipped("not a JSON object", where, line.text), position=line.position)
-                continue
-            items = items_of(cast("dict[str, Json]", record), line)
+                items: Iterable[Item] = [skipped("not JSON", line.text)]
+            else:
+                if isinstance(record, dict):
+                    items = items_of(cast("dict[str, Json]", record), line.number)
+                else:
+                    reason = "a line of more than 64 MiB" if line.too_long else "not a JSON object"
+                    items = [skipped(reason, line.text[:400])]
+            found = [_placed(one, f"line {line.number}", line.before) for one in items]
             # An unfinished line is read again the next time: starting inside it would miscount all later lines.
-            yield from placed(items, before=line.before, after=line.position if line.finished else line.before)
+            if found and (line.finished or line.too_long):
+                found[-1] = replace(found[-1], position=line.position)
+            yield from found
+
+
+def _placed(one: Item, where: str, position: Position) -> Item:
+    return replace(one, position=position) if isinstance(one, Read) else replace(one, where=where, position=position)
 
 
 def first_records(source: Source, part: str, *, most: int | None = _FIRST_LINES) -> Iterator[dict[str, Json]]:
@@ -197,27 +241,21 @@ class JsonStream:
 def each_json_value(
     source: Source,
     part: str,
-    after: Position | None,
     items_of: Callable[[Any, int], Iterable[Item]],
     values: Callable[[JsonStream], Iterable[Any]] = JsonStream.values,
 ) -> Iterator[Item]:
-    """Read a JSON file value by value, by default the elements of its list; report where it is malformed.
-
-    A position counts the values, and the items of the last one.
-    """
-    first, done = _number(after, "value"), _number(after, "item")
+    """Read a JSON file value by value, by default the elements of its list; report where it is malformed."""
     with source.open(part) as file:
         try:
-            for number, value in enumerate(values(JsonStream(file))):
-                if number < first:
-                    continue
-                for count, one in enumerate(items_of(value, number), 1):
-                    if number > first or count > done:
-                        yield replace(one, position={"value": number, "item": count})
+            for number, value in enumerate(values(JsonStream(file)), 1):
+                for one in items_of(value, number):
+                    yield one if isinstance(one, Read) or one.where else replace(one, where=f"entry {number}")
         except (ValueError, RecursionError) as error:  # json rejects some numbers with a plain ValueError
-            yield Skipped(reason=f"the JSON is malformed here, and the rest was not read ({error})", where=part)
+            yield Skipped(reason=f"the JSON is malformed here, and the rest was not read ({error})")
 
 
-def _number(after: Position | None, name: str) -> int:
-    value = (after or {}).get(name, 0)
-    return value if isinstance(value, int) and value >= 0 else 0
+def each_json_record(source: Source, part: str, items_of: Callable[[Any, int], Iterable[Item]]) -> Iterator[Item]:
+    """Read the whole of a file: a list in JSON, or one object per line in JSONL."""
+    if suffix(part) == ".json":
+        return each_json_value(source, part, items_of)
+    return (replace(one, position={}) for one in each_json_line(source, part, None, items_of))

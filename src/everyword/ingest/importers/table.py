@@ -7,25 +7,13 @@ is the text.
 from __future__ import annotations
 
 import csv
-from collections import Counter
-from collections.abc import Callable, Iterator
-from datetime import datetime
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from everyword.errors import InvalidInput
-from everyword.ingest.importers.records import (
-    Item,
-    Position,
-    as_dict,
-    as_name,
-    digest,
-    item,
-    repeated,
-    skipped,
-    unread,
-)
+from everyword.ingest.importers.records import Item, Position, Skipped, as_dict, as_name, digest, item, skipped
 from everyword.ingest.importers.sources import Format, Source, suffix
-from everyword.ingest.importers.streaming import MAX_RECORD_BYTES, each_json_line, each_json_value, first_records, lines
+from everyword.ingest.importers.streaming import MAX_RECORD_BYTES, each_json_record, first_records, lines
 from everyword.types.events import Json
 
 _COLUMNS = {
@@ -36,7 +24,6 @@ _COLUMNS = {
     "role": ("role",),
     "wing": ("wing", "project"),
 }
-ItemsOf = Callable[[Json, str], Iterator[Item]]
 
 _DELIMITERS = "\t;,|"
 _MAX_COLUMNS = 1_000  # more is not a table that people wrote
@@ -51,25 +38,19 @@ def _recognise(source: Source, part: str) -> float:
     return 0.55 if any(isinstance(row.get(_field(row, "text")), str) for row in first_records(source, part)) else 0.0
 
 
-def _read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
-    """Read row by row; the whole file is read even when resuming, since keys count repeated rows."""
+def _read(source: Source, part: str, _after: Position | None) -> Iterator[Item]:
+    """Read row by row."""
     path = PurePosixPath(part).with_suffix("").as_posix()
-    modified = source.modified(part)
-    seen: Counter[str] = Counter()
 
-    def items_of(row: Json, where: str) -> Iterator[Item]:
-        yield _item(as_dict(row), where, path, seen, modified)
+    def items_of(row: Json, _number: int) -> Iterator[Item]:
+        yield _item(as_dict(row), path)
 
-    if suffix(part) == ".json":
-        items = each_json_value(source, part, None, lambda row, number: items_of(row, f"{part}, entry {number + 1}"))
-    elif suffix(part) in (".jsonl", ".ndjson"):
-        items = each_json_line(source, part, None, lambda row, line: items_of(row, f"{part}, line {line.number}"))
-    else:
-        items = _rows(source, part, items_of)
-    return unread(items, after)
+    if suffix(part) in (".json", ".jsonl", ".ndjson"):
+        return each_json_record(source, part, items_of)
+    return (_item(row, path) if isinstance(row, dict) else row for row in _rows(source, part))
 
 
-def _rows(source: Source, part: str, items_of: ItemsOf) -> Iterator[Item]:
+def _rows(source: Source, part: str) -> Iterator[dict[str, Json] | Skipped]:
     csv.field_size_limit(MAX_RECORD_BYTES)
     with source.open(part) as file:
         first = next((line for line in lines(file) if line.content.strip()), None)
@@ -87,14 +68,14 @@ def _rows(source: Source, part: str, items_of: ItemsOf) -> Iterator[Item]:
 
         rows = csv.reader(rows_of_text(), delimiter=delimiter)
         while True:
-            where = f"{part}, line {rows.line_num + 1}"
+            where = f"line {rows.line_num + 1}"
             for number in too_long:
-                yield skipped("a line of more than 64 MiB", f"{part}, line {number}")
+                yield skipped("a line of more than 64 MiB", where=f"line {number}")
             too_long.clear()
             try:
                 row = next(rows, None)
             except csv.Error as error:
-                yield skipped(f"not a row ({error})", where)
+                yield skipped(f"not a row ({error})", where=where)
                 continue
             if row is None:
                 return
@@ -103,12 +84,12 @@ def _rows(source: Source, part: str, items_of: ItemsOf) -> Iterator[Item]:
             if names is None:
                 names = [name.strip() or f"column {number}" for number, name in enumerate(row, 1)]
             elif len(row) > len(names):
-                yield skipped("more cells than columns", where, delimiter.join(row[:_MAX_COLUMNS]))
+                yield skipped("more cells than columns", delimiter.join(row[:_MAX_COLUMNS]), where=where)
             else:
-                yield from items_of(dict(zip(names, row, strict=False)), where)
+                yield dict(zip(names, row, strict=False))
 
 
-def _item(row: dict[str, Json], where: str, path: str, seen: Counter[str], modified: datetime | None) -> Item:
+def _item(row: dict[str, Json], path: str) -> Item:
     fields = {name: row.pop(column, None) for name in _COLUMNS if (column := _field(row, name))}
     text = fields.pop("text", None)
     rest = {name: value for name, value in row.items() if value not in (None, "", [], {})}
@@ -118,11 +99,9 @@ def _item(row: dict[str, Json], where: str, path: str, seen: Counter[str], modif
     at = fields.pop("at", None)
     return item(
         text,
-        key=f"{TABLE.NAME}:{path}:{repeated(name, seen)}",
-        where=where,
-        source={"format": TABLE.NAME, "file": path},
+        key=f"{path}:{name}",
+        source={"file": path},
         at=at.strip().replace("/", "-") if isinstance(at, str) else at,
-        otherwise_at=modified,
         session=as_name(fields.get("session")) or path,
         speaker=as_name(fields.get("speaker")),
         role=as_name(fields.get("role")) or (None if fields.get("speaker") else "note"),
@@ -138,5 +117,9 @@ def _field(row: dict[str, Json], field: str) -> str:
 
 
 TABLE = Format(
-    NAME="table", SUFFIXES=(".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".json"), recognise=_recognise, read=_read
+    NAME="table",
+    SUFFIXES=(".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".json"),
+    REPEATS=True,
+    recognise=_recognise,
+    items=_read,
 )  # the last row may be continued

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +22,7 @@ from everyword.types.events import Span
 
 LONG_WORD = 20  # characters without a space: the length of the shortest service keys
 
-Check = Callable[[re.Match[str]], "Span | None"]
+Check = Callable[[re.Match[str], str], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +33,14 @@ class Rule:
     example: str = ""  # for the documentation; never a whole secret
     keywords: tuple[str, ...] = ()  # only texts with one of them are searched; lower case if case is ignored
     pattern: str = ""  # if it has a group named `secret`, only that is redacted
-    check: Check | None = None  # returns the span to redact; None: not a secret
+    check: Check | None = None  # whether a match and its value are a secret
     each: Callable[[re.Match[str]], Iterable[Span]] | None = None  # instead of `check`, for several secrets
     find: Callable[[str, Sequence[str]], Iterable[Span]] | None = None  # instead of a pattern; in lower case
     anchored: bool = True  # every match starts with a keyword, so only those places are tried
     ignore_case: bool = False
     in_long_word: bool = False  # every match starts within LONG_WORD characters without a space
     personal: bool = False  # a personal number, not a credential
+    closing: str = ""  # marks at the end of a match that are not part of the value
 
     @property
     def regex(self) -> re.Pattern[str]:
@@ -49,10 +51,11 @@ class Rule:
         """Return the spans of a match to redact."""
         if self.each is not None:
             return self.each(match)
-        if self.check is not None:
-            span = self.check(match)
-            return () if span is None else (span,)
-        return (Span(*match.span("secret" if "secret" in match.re.groupindex else 0)),)
+        group = "secret" if "secret" in match.re.groupindex else 0
+        value, start = match[group].rstrip(self.closing), match.start(group)
+        if self.check is None or self.check(match, value):
+            return (Span(start, start + len(value)),)
+        return ()
 
 
 @cache
@@ -63,32 +66,28 @@ def _re(pattern: str, flags: re.RegexFlag = re.IGNORECASE) -> re.Pattern[str]:
 # --- Checks of numbers and keys ---------------------------------------------------------------------------------------
 
 
-def _if_mixed(match: re.Match[str]) -> Span | None:
+def _if_mixed(_match: re.Match[str], value: str) -> bool:
     """Require a digit and both cases: keys are random, names are not."""
-    text = match[0]
-    mixed = any(map(str.isdigit, text)) and text.lower() != text and text.upper() != text
-    return Span(*match.span()) if mixed else None
+    return any(map(str.isdigit, value)) and value.lower() != value and value.upper() != value
 
 
-def _if_random(match: re.Match[str]) -> Span | None:
+def _if_random(match: re.Match[str], value: str) -> bool:
     """Require also a letter after a digit: in `sk-circle-Dot1` the digit numbers a name."""
-    return _if_mixed(match) if _re(r"\d[A-Za-z]").search(match[0]) else None
+    return _if_mixed(match, value) and _re(r"\d[A-Za-z]").search(value) is not None
 
 
-def _if_digit(match: re.Match[str]) -> Span | None:
-    return Span(*match.span()) if any(map(str.isdigit, match[0])) else None
+def _if_digit(_match: re.Match[str], value: str) -> bool:
+    return any(map(str.isdigit, value))
 
 
 _AWS_ENTROPY = 4.2  # bits per character: forty random base64 characters have at least 4.5, paths and names fewer
 
 
-def _if_aws_secret(match: re.Match[str]) -> Span | None:
+def _if_aws_secret(match: re.Match[str], value: str) -> bool:
     """Require randomness and a mention of AWS before it: forty characters have no typical form."""
-    text, before = match[0], match.string[max(0, match.start() - 120) : match.start()]
-    entropy = -sum(count / len(text) * math.log2(count / len(text)) for count in Counter(text).values())
-    if entropy < _AWS_ENTROPY or not _re(r"aws|AKIA|secret.?access.?key").search(before):
-        return None
-    return _if_mixed(match)
+    entropy = -sum(count / len(value) * math.log2(count / len(value)) for count in Counter(value).values())
+    mentioned = _re(r"aws|AKIA|secret.?access.?key").search(_text_before(match, 120))
+    return entropy >= _AWS_ENTROPY and mentioned is not None and _if_mixed(match, value)
 
 
 # Prefixes and lengths of cards, the most common first (ISO/IEC 7812, as published by the networks).
@@ -98,13 +97,12 @@ _CARDS = (
 )
 
 
-def _if_card(match: re.Match[str]) -> Span | None:
+def _if_card(_match: re.Match[str], value: str) -> bool:
     """Check the network's prefix and the Luhn check digit."""
-    digits = re.sub(r"[ -]", "", match[0])
+    digits = re.sub(r"[ -]", "", value)
     if not _re(_CARDS).fullmatch(digits) or len(set(digits)) < 2:
-        return None
-    total = sum(sum(divmod(int(digit) * (1 + place % 2), 10)) for place, digit in enumerate(reversed(digits)))
-    return Span(*match.span()) if total % 10 == 0 else None
+        return False
+    return sum(sum(divmod(int(digit) * (1 + place % 2), 10)) for place, digit in enumerate(reversed(digits))) % 10 == 0
 
 
 # Countries by the length of their account numbers (SWIFT's IBAN registry).
@@ -117,31 +115,29 @@ _IBAN_COUNTRIES = (
 _IBAN_LENGTHS = {one[:2]: int(one[2:]) for one in _IBAN_COUNTRIES.split()}
 
 
-def _if_iban(match: re.Match[str]) -> Span | None:
+def _ibans(match: re.Match[str]) -> Iterator[Span]:
     """Take as many characters as the country's IBANs have; check their remainder."""
     text = match[0].upper()
     length = _IBAN_LENGTHS.get(text[:2])
     places = [place for place, char in enumerate(text) if char != " "]
     if length is None or len(places) < length:
-        return None
+        return
     end = places[length - 1] + 1
     account = text[:end].replace(" ", "")
-    if text[end : end + 1].strip():
-        return None
     remainder = int("".join(str(int(char, 36)) for char in account[4:] + account[:4])) % 97
-    return Span(match.start(), match.start() + end) if remainder == 1 else None
+    if remainder == 1 and not text[end : end + 1].strip():
+        yield Span(match.start(), match.start() + end)
 
 
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
-def _if_base58check(match: re.Match[str]) -> Span | None:
+def _if_base58check(_match: re.Match[str], value: str) -> bool:
     number = 0
-    for char in match[0]:
+    for char in value:
         number = number * 58 + _BASE58.index(char)
     raw = number.to_bytes(-(-number.bit_length() // 8))
-    good = hashlib.sha256(hashlib.sha256(raw[:-4]).digest()).digest()[:4] == raw[-4:]
-    return Span(*match.span()) if good else None
+    return hashlib.sha256(hashlib.sha256(raw[:-4]).digest()).digest()[:4] == raw[-4:]
 
 
 @cache
@@ -312,6 +308,11 @@ def _is_hyphenated(value: str) -> bool:
     return len(words) >= 4 and all(word.isalpha() and word.islower() for word in words) and not _is_placeholder(value)
 
 
+def _is_plain_password(value: str) -> bool:
+    number = value.isdecimal() and len(value) >= _SHORTEST_NUMBER
+    return number or _is_unquoted_password(value) or _is_hyphenated(value)
+
+
 def _is_path(value: str) -> bool:
     return _re(_PATH).fullmatch(value) is not None
 
@@ -321,7 +322,7 @@ def _is_description(value: str) -> bool:
 
 
 def _ends_clause(match: re.Match[str], value: str) -> bool:
-    """Check whether a value is the last word of its clause."""
+    """Require that the value ends its clause: "is 4711", not "is 4711 lines long"."""
     end = match.start("secret") + len(value)
     return _re(_CLAUSE_END).match(match.string[end : end + _AFTER_REACH]) is not None
 
@@ -330,13 +331,13 @@ def _text_before(match: re.Match[str], reach: int = _NAME_REACH) -> str:
     return match.string[max(0, match.start() - reach) : match.start()]
 
 
-def _if_assigned(match: re.Match[str]) -> Span | None:
+def _assigned(match: re.Match[str]) -> Iterator[Span]:
     """Accept `password = "tr0ub4dor"` but not `password = getpass()`: a literal, not a placeholder."""
     group = match.lastgroup or "bare"
     start, end = match.span(group)
     value = match[group] if group != "bare" else _trimmed(match[group])
-    if not value or _is_not_the_value(match, value):
-        return None
+    if not value or _is_not_the_value(match, value) or _is_placeholder(value):
+        return
     is_key = _is_key_name(match["name"])
     if group == "bare":
         fits = _is_bare_key(value) if is_key else _is_bare_password(match, value)
@@ -345,7 +346,8 @@ def _if_assigned(match: re.Match[str]) -> Span | None:
         secret = not is_key and any(_is_mixed(word) and len(word) >= _SHORTEST_UNQUOTED for word in value.split())
     else:
         secret = _is_mixed(value) and len(value) >= _SHORTEST_KEY if is_key else len(value) >= _SHORTEST_QUOTED
-    return Span(start, min(end, start + len(value))) if secret and not _is_placeholder(value) else None
+    if secret:
+        yield Span(start, min(end, start + len(value)))
 
 
 def _trimmed(value: str) -> str:
@@ -408,20 +410,15 @@ def _is_environment(match: re.Match[str]) -> bool:
     return not any(map(str.islower, re.split(r"[^\w.-]", _text_before(match))[-1]))
 
 
-def _if_stated(match: re.Match[str]) -> Span | None:
+def _if_stated(match: re.Match[str], value: str) -> bool:
     """Accept "the password is Tr0ub4dor" but not "the password is wrong" or "the password is sha256"."""
-    start, value = match.start("secret"), match["secret"].rstrip(_CLOSING)
     if _is_placeholder(value) or _is_description(value):
-        return None
-    odd = any(char in "!@#$%^&*?_+=~" for char in value) or (value.lower() != value and value.upper() != value)
-    is_random = len(value) > _SHORTEST_QUOTED and _is_mixed(value) and odd
-    return Span(start, start + len(value)) if is_random or _is_plainly_stated(match, value) else None
-
-
-def _is_plainly_stated(match: re.Match[str], value: str) -> bool:
-    """Accept "the wifi password is hunter2xyz" but not "the password policy is iso27001"."""
-    if _re(_OTHER_SUBJECT).search(match["of"] or ""):
         return False
+    odd = any(char in "!@#$%^&*?_+=~" for char in value) or (value.lower() != value and value.upper() != value)
+    if len(value) > _SHORTEST_QUOTED and _is_mixed(value) and odd:
+        return True
+    if _re(_OTHER_SUBJECT).search(match["of"] or ""):
+        return False  # "the password policy is iso27001"
     to = (match["verb"] or "").lower() == "to"  # no verb: "the password's sunflower"
     if _is_word(value) and not to:
         return match.string[match.start("secret") - 1] in "\"'`" or _ends_clause(match, value)
@@ -430,85 +427,66 @@ def _is_plainly_stated(match: re.Match[str], value: str) -> bool:
     return _ends_clause(match, value)
 
 
-def _is_plain_password(value: str) -> bool:
-    number = value.isdecimal() and len(value) >= _SHORTEST_NUMBER
-    return number or _is_unquoted_password(value) or _is_hyphenated(value)
-
-
-def _if_named_for(match: re.Match[str]) -> Span | None:
+def _if_named_for(match: re.Match[str], value: str) -> bool:
     """Accept "password for the printer: hunter2xyz" but not "password for the printer: see page12"."""
-    start, value = match.start("secret"), match["secret"].rstrip(_CLOSING)
-    if _is_placeholder(value) or _is_description(value) or _is_path(value) or not _is_plain_password(value):
-        return None
-    return Span(start, start + len(value)) if _ends_clause(match, value) else None
+    if _is_placeholder(value) or _is_description(value) or _is_path(value):
+        return False
+    return _is_plain_password(value) and _ends_clause(match, value)
 
 
-def _if_passphrase(match: re.Match[str]) -> Span | None:
+def _if_passphrase(_match: re.Match[str], value: str) -> bool:
     """Accept "correct horse battery staple" but not "stored in the vault": no verb first, no function word."""
-    words = match["secret"].split()
-    is_prose = _re(r"\w+(?:ed|ing)|see|ask").fullmatch(words[0]) or any(map(_re(_FUNCTION_WORD).fullmatch, words))
-    return None if is_prose else Span(*match.span("secret"))
+    words = value.split()
+    return not _re(r"\w+(?:ed|ing)|see|ask").fullmatch(words[0]) and not any(map(_re(_FUNCTION_WORD).fullmatch, words))
 
 
-def _if_option_value(match: re.Match[str]) -> Span | None:
+def _if_option_value(_match: re.Match[str], value: str) -> bool:
     """Accept `--password hunter2xyz` but not `--password sha256`."""
-    value = match["secret"].rstrip(_CLOSING)
-    if not _is_mixed(value) or len(value) <= _SHORTEST_QUOTED or _is_placeholder(value) or _is_description(value):
-        return None
-    return Span(match.start("secret"), match.start("secret") + len(value))
+    fits = _is_mixed(value) and len(value) > _SHORTEST_QUOTED
+    return fits and not _is_placeholder(value) and not _is_description(value)
 
 
-def _if_beside_user(match: re.Match[str]) -> Span | None:
+def _if_beside_user(match: re.Match[str], value: str) -> bool:
     """Accept "username ana, password hunter2xyz" but not "the password hunter2xyz fell for"."""
     beside = _re(r"(?:user(?:name)?|login|e-?mail|account|benutzer|@)[^\n]{0,60}$").search(_text_before(match, 80))
-    return _if_option_value(match) if beside else None
+    return beside is not None and _if_option_value(match, value)
 
 
-def _if_login(match: re.Match[str]) -> Span | None:
+def _if_login(match: re.Match[str], value: str) -> bool:
     """Accept `login: ana@example.org / hunter2xyz` but not `login: ana@example.org / Berlin`."""
-    value = match["secret"].rstrip(_CLOSING)
     word = "@" in match["user"] and _is_word(value) and value.islower() and _ends_clause(match, value)
-    if _is_placeholder(value) or _is_path(value) or not (word or _is_unquoted_password(value)):
-        return None
-    return Span(match.start("secret"), match.start("secret") + len(value))
+    return not _is_placeholder(value) and not _is_path(value) and (word or _is_unquoted_password(value))
 
 
-def _if_login_line(match: re.Match[str]) -> Span | None:
+def _if_login_line(match: re.Match[str], value: str) -> bool:
     """Require a line of only an address and a password: `ana@example.org:hunter2xyz`."""
     line = _text_before(match, 80).rpartition("\n")[2]
-    value = match["secret"]
-    alone = _re(r"[\w.+-]{1,64}").fullmatch(line) and "/" not in value
-    return _unless_placeholder(match) if alone and _is_unquoted_password(value) else None
+    if "/" in value or not _re(r"[\w.+-]{1,64}").fullmatch(line):
+        return False
+    return _is_unquoted_password(value) and not _is_placeholder(value)
 
 
-def _if_tagged(match: re.Match[str]) -> Span | None:
-    value = match["secret"]
+def _if_tagged(match: re.Match[str], value: str) -> bool:
     shortest = _SHORTEST_QUOTED if _re("pass|pwd").search(match["name"]) else _SHORTEST_KEY
-    secret = len(value) >= shortest and _is_mixed(value) and not _is_placeholder(value) and not _is_path(value)
-    return Span(*match.span("secret")) if secret else None
+    return len(value) >= shortest and _is_mixed(value) and not _is_placeholder(value) and not _is_path(value)
 
 
-def _unless_placeholder(match: re.Match[str]) -> Span | None:
-    return None if _is_placeholder(match["secret"]) else Span(*match.span("secret"))
+def _unless_placeholder(_match: re.Match[str], value: str) -> bool:
+    return not _is_placeholder(value)
 
 
-def _if_bearer(match: re.Match[str]) -> Span | None:
-    return _unless_placeholder(match) if _is_mixed(match["secret"]) else None
+def _if_bearer(_match: re.Match[str], value: str) -> bool:
+    return _is_mixed(value) and not _is_placeholder(value)
 
 
-def _if_clause_end(match: re.Match[str]) -> Span | None:
-    """Require that the number ends its clause: "is 4711", not "is 4711 lines long"."""
-    return Span(*match.span("secret")) if _ends_clause(match, match["secret"]) else None
-
-
-def _if_code_before(match: re.Match[str]) -> Span | None:
+def _code_before(match: re.Match[str]) -> Iterator[Span]:
     """Find the number before the label: "482913 is your verification code", "use 482913 as your login code"."""
     pattern = (
         rf"(?<![\w.-])(?P<secret>{_ONE_TIME})\s{{1,2}}(?:is|as|ist)\s{{1,2}}(?:your|the|my|ihr|dein)"
         r"(?:\s{1,2}[\w-]{1,30}){0,2}?\s{1,2}[\w-]{0,30}[ -]?$"
     )
-    found = _re(pattern).search(match.string, max(0, match.start() - 100), match.start())
-    return Span(*found.span("secret")) if found else None
+    if found := _re(pattern).search(match.string, max(0, match.start() - 100), match.start()):
+        yield Span(*found.span("secret"))
 
 
 def _cookie_values(match: re.Match[str]) -> Iterator[Span]:
@@ -520,9 +498,9 @@ def _cookie_values(match: re.Match[str]) -> Iterator[Span]:
             yield Span(*pair.span("secret"))
 
 
-def _unless_part_number(match: re.Match[str]) -> Span | None:
+def _unless_part_number(match: re.Match[str], _value: str) -> bool:
     about = _re(r"\b(?:part|order|item|ref|model|serial|invoice|case|ticket|sku|no|nr|number|#)[.:# ]{0,3}$")
-    return None if about.search(_text_before(match)) else Span(*match.span())
+    return about.search(_text_before(match)) is None
 
 
 # --- Tables in Markdown, HTML or separated values: the cell beside a name, or the column below it ---------------------
@@ -544,24 +522,16 @@ _HTML_BETWEEN = r"\s{0,300}(?:</?(?:tr|tbody|thead)\b[^<>]{0,100}>\s{0,300}){0,4
 Cells = Sequence[tuple[int, int]]  # start and end of each cell in the text
 
 
-class _Column(NamedTuple):
-    """A header cell that names a password."""
-
-    place: int
-    name: str
-
-
 class _Row(NamedTuple):
-    """A line of a table: its cells, and which of them name passwords; offsets count from the start of the line."""
+    """A row of a table: its cells, and what they say as the head of a table."""
 
-    separator: str
     cells: Cells
-    columns: Sequence[_Column]
+    columns: Sequence[tuple[int, str]]  # the number and the text of each cell that names a password
     is_head: bool  # no cell is empty or a sentence
     is_listed: bool  # it also names users or addresses
 
 
-def _in_table(match: re.Match[str]) -> Iterator[Span]:
+def _in_lines(match: re.Match[str]) -> Iterator[Span]:
     """Read the line of a name as a row of a Markdown table or of separated values."""
     text = match.string
     reach = max(0, match.start() - _LINE_REACH)
@@ -569,40 +539,36 @@ def _in_table(match: re.Match[str]) -> Iterator[Span]:
     end = _line_end(text, start)
     if (reach and start == 0) or end - start > _LINE_REACH:
         return
-    head = _row(text[start:end])
-    if not head.columns or start + head.cells[head.columns[0].place][1] < match.start():  # another match of this line
+    separator, head = _row(text[start:end])
+    if not head.columns or start + head.cells[head.columns[0][0]][1] < match.start():  # another match of this line
         return
-    below = _next_line(text, end)
-    piped = head.separator == "|"
-    if piped and not _is_table_rule(text, below):
-        yield from _secrets_in(text, start, head.cells, head.columns, beside=True)
-        return
-    if not head.is_head:
-        return
-    if piped:
+    below, piped = _next_line(text, end), separator == "|"
+    ruled = piped and _re(_TABLE_RULE).fullmatch(text, *below) is not None
+    if ruled:
         below = _next_line(text, below[1])
-    elif len(head.cells) == 2 and head.columns[0].place == 0:
-        beside = list(_secrets_in(text, start, head.cells, head.columns[:1], beside=True))
-        yield from beside
-        if beside:
+    if not piped and not head.is_head:
+        return
+    beside = not ruled and (piped or (len(head.cells) == 2 and head.columns[0][0] == 0))
+    rows = () if piped and not ruled else _rows_below(text, below, separator, len(head.cells))
+    yield from _secrets_of_table(text, (start, head), rows, beside=beside)
+
+
+def _rows_below(text: str, line: tuple[int, int], separator: str, width: int) -> Iterator[tuple[int, _Row]]:
+    while line[0] < line[1] <= line[0] + _ROW_REACH and not _re(_TABLE_RULE).fullmatch(text, *line):
+        _, row = _row(text[slice(*line)], separator)
+        if not row.cells or (separator != "|" and len(row.cells) != width):
             return
-    for _ in range(_MAX_ROWS):
-        row = _row(text[slice(*below)], head.separator) if below[0] < below[1] <= below[0] + _ROW_REACH else None
-        if row is None or not row.cells or _is_table_rule(text, below):
-            return
-        if not piped and (len(row.cells) != len(head.cells) or (row.columns and row.is_head)):
-            return
-        yield from _secrets_in(text, below[0], row.cells, head.columns, listed=head.is_listed)
-        below = _next_line(text, below[1])
+        yield line[0], row
+        line = _next_line(text, line[1])
 
 
 @lru_cache(maxsize=4)  # a line with several names is read once for each
-def _row(line: str, separator: str = "") -> _Row:
+def _row(line: str, separator: str = "") -> tuple[str, _Row]:
     """Split a line at its separator: `|` if the line starts with one, else the most frequent of `,`, `;` and tab."""
     piped = line.lstrip(" \t>").startswith("|")
     separator = separator or ("|" if piped else max(",;\t", key=line.count))
     if separator not in line or (separator == "|" and not piped):
-        return _Row(separator, [], [], is_head=False, is_listed=False)
+        return separator, _read_row(line, ())
     cells: list[tuple[int, int]] = []
     at = line.find("|") + 1 if separator == "|" else 0
     while at <= len(line):
@@ -616,57 +582,62 @@ def _row(line: str, separator: str = "") -> _Row:
         at = cells[-1][1] + 1
     if separator == "|" and not line[slice(*cells[-1])].strip():
         cells.pop()
-    columns, is_head, is_listed = _read_head(line, cells)
+    row = _read_row(line, cells)
     if separator != "|":
-        is_head = is_head and all(first < last for first, last in cells)
-        is_listed = is_listed and not any(line[first].isspace() for first, last in cells if first < last)
-    return _Row(separator, cells, columns, is_head, is_listed)
+        is_head = row.is_head and all(first < last for first, last in cells)
+        spaced = any(line[first].isspace() for first, last in cells if first < last)
+        row = row._replace(is_head=is_head, is_listed=row.is_listed and not spaced)
+    return separator, row
 
 
-def _read_head(text: str, cells: Cells) -> tuple[list[_Column], bool, bool]:
-    """Return which cells name passwords, whether all can be titles, and whether others name users or addresses."""
+def _read_row(text: str, cells: Cells) -> _Row:
     titles = [text[first:last].strip(" \t\r\n:") for first, last in cells]
     named = [_re(_NAME_CELL).fullmatch(title) for title in titles]
-    columns = [_Column(place, found["name"]) for place, found in enumerate(named) if found]
+    columns = [(place, found["name"]) for place, found in enumerate(named) if found]
     is_listed = any(_re(_LOGIN_COLUMN).search(title) for title, found in zip(titles, named, strict=True) if not found)
-    return columns, all(map(_re(_TITLE).fullmatch, titles)), is_listed
+    return _Row(cells, columns, bool(titles) and all(map(_re(_TITLE).fullmatch, titles)), is_listed)
 
 
-def _in_html_table(match: re.Match[str]) -> Iterator[Span]:
-    """Find the values beside a name in its row, else below it in its column."""
-    text = match.string
-    head = _html_cells(text, match)
-    columns, is_head, listed = _read_head(text, head)
-    beside = list(_secrets_in(text, 0, head, columns, beside=True)) if is_head else []
-    yield from beside
-    row = None if beside or not columns or not is_head else _next_html_row(text, match.end())
-    for _ in range(_MAX_ROWS):
-        if row is None:
+def _in_html_rows(match: re.Match[str]) -> Iterator[Span]:
+    head = _html_row(match)
+    if head.columns and head.is_head:
+        yield from _secrets_of_table(match.string, (0, head), _html_rows_below(match), beside=True)
+
+
+def _html_rows_below(match: re.Match[str]) -> Iterator[tuple[int, _Row]]:
+    row: re.Match[str] | None = match
+    while row and (between := _re(_HTML_BETWEEN).match(row.string, row.end())):
+        row = _re(_HTML_ROW).match(row.string, between.end())
+        if row:
+            yield 0, _html_row(row)
+
+
+def _html_row(row: re.Match[str]) -> _Row:
+    found = [cell.span("cell") for cell in _re(_HTML_CELL).finditer(row.string, *row.span("cells"))]
+    inner = [_re(_HTML_TEXT).match(row.string, *span) for span in found]
+    return _read_row(
+        row.string, [match.span("text") if match else span for match, span in zip(inner, found, strict=True)]
+    )
+
+
+def _secrets_of_table(
+    text: str, head: tuple[int, _Row], rows: Iterable[tuple[int, _Row]], *, beside: bool
+) -> Iterator[Span]:
+    """Find the values beside a name in its row, else below it in its column; a row of names begins another table."""
+    columns, listed = head[1].columns, head[1].is_listed
+    found = list(_secrets_in(text, *head, columns, 1)) if beside else []
+    yield from found
+    for start, row in () if found else islice(rows, _MAX_ROWS):
+        if row.columns and row.is_head:
             return
-        cells = _html_cells(text, row)
-        named, is_head, _ = _read_head(text, cells)
-        if named and is_head:
-            return
-        yield from _secrets_in(text, 0, cells, columns, listed=listed)
-        row = _next_html_row(text, row.end())
-
-
-def _next_html_row(text: str, at: int) -> re.Match[str] | None:
-    between = _re(_HTML_BETWEEN).match(text, at)
-    return _re(_HTML_ROW).match(text, between.end()) if between else None
-
-
-def _html_cells(text: str, row: re.Match[str]) -> Cells:
-    found = [cell.span("cell") for cell in _re(_HTML_CELL).finditer(text, *row.span("cells"))]
-    inner = [_re(_HTML_TEXT).match(text, *span) for span in found]
-    return [match.span("text") if match else span for match, span in zip(inner, found, strict=True)]
+        yield from _secrets_in(text, start, row, columns, 0, listed=listed)
 
 
 def _secrets_in(
-    text: str, start: int, cells: Cells, columns: Sequence[_Column], *, beside: bool = False, listed: bool = False
+    text: str, start: int, row: _Row, columns: Sequence[tuple[int, str]], step: int, *, listed: bool = False
 ) -> Iterator[Span]:
     for place, name in columns:
-        first, last = cells[place + beside] if place + beside < len(cells) else (0, 0)
+        first, last = row.cells[place + step] if place + step < len(row.cells) else (0, 0)
         cell = text[start + first : start + last].rstrip("\r\n")
         value = cell.strip(_MARKUP)
         if value and _is_in_cell(name, value, listed=listed):
@@ -682,10 +653,6 @@ def _is_in_cell(name: str, value: str, *, listed: bool) -> bool:
     if _is_key_name(name):
         return _is_bare_key(value)
     return len(value) >= _SHORTEST_LISTED if listed else _is_unquoted_password(value)
-
-
-def _is_table_rule(text: str, line: tuple[int, int]) -> bool:
-    return _re(_TABLE_RULE).fullmatch(text, *line) is not None
 
 
 def _next_line(text: str, end: int) -> tuple[int, int]:
@@ -715,9 +682,9 @@ def _token(name: str, pattern: str, *keywords: str, example: str = "", check: Ch
     return Rule(name, shown, keywords, whole, check, in_long_word=True, anchored=not keywords[0].startswith(_INFIXES))
 
 
-def _words(name: str, example: str, keywords: Iterable[str], pattern: str, check: Check) -> Rule:
+def _words(name: str, example: str, keywords: Iterable[str], pattern: str, check: Check, closing: str = "") -> Rule:
     """Make a rule for a value after certain words, in upper or lower case."""
-    return Rule(name, example, tuple(keywords), pattern, check, ignore_case=True)
+    return Rule(name, example, tuple(keywords), pattern, check, ignore_case=True, closing=closing)
 
 
 def _number(
@@ -727,7 +694,7 @@ def _number(
     whose = rf"(?:\s{{1,2}}(?:{_PREPOSITION})(?:{_OWNER_WORD}){{1,4}}?)?"
     pattern = rf"(?:{label}){whose}(?:{_LINK}|(?:{bare or '(?!)'})\s)(?P<secret>{value})(?![\w-])"
     kinds = tuple(keywords.split("|"))
-    return Rule(name, example, kinds, pattern, _if_clause_end, ignore_case=True, personal=personal)
+    return Rule(name, example, kinds, pattern, _ends_clause, ignore_case=True, personal=personal)
 
 
 def _after(words: str) -> str:
@@ -853,17 +820,17 @@ RULES: tuple[Rule, ...] = (
            r"://[^\s/:@\"'<>]{0,100}:(?P<secret>[^\s/\"'<>]{2,200})@[A-Za-z0-9\[]", _unless_placeholder),
     # Passwords. After the name comes a sign, in Markdown perhaps bold; or `value: ...` follows `name: DB_PASSWORD`. The
     # value may be on the next line, or after an empty one.
-    _words("password", "password: … api_key=… wifi password: sunflower", _NAME_KEYWORDS,
+    Rule("password", "password: … api_key=… wifi password: sunflower", _NAME_KEYWORDS,
            rf"(?P<name>{_NAME})\\?[\"'`*_]{{0,3}}(?:\s{{0,3}}(?P<sign>{_SIGN})[*_]{{0,3}}|"
            r",?\s{1,40}[\"']?value[\"']?\s{0,2}[:=])\s{0,3}(?:\r?\n[ \t]{0,20}){0,2}"
            r"(?:\\?\"(?P<double>[^\"\n\\]{1,250})(?=\\?\")|\\?'(?P<single>[^'\n\\]{1,250})(?=\\?')|"
-           r"\\?`(?P<tick>[^`\n\\]{1,250})(?=\\?`)|(?P<bare>[^\s\"'`\\>]{1,250}))", _if_assigned),
+           r"\\?`(?P<tick>[^`\n\\]{1,250})(?=\\?`)|(?P<bare>[^\s\"'`\\>]{1,250}))", ignore_case=True, each=_assigned),
     _words("password", "<password>…</password>", ("password>", "passwd>", "passwort>", "secret>", "token>", "key>"),
            r"(?P<name>password|passwd|passwort|secret|token|key)>\s{0,3}(?P<secret>[^<>\s]{5,250})\s{0,3}</",
            _if_tagged),
     _words("password", "--password …", ("pass", "token", "api", "secret"),
            r"(?<=-)(?:password|passwd|pass|token|api-?key|secret)[ =][\"']?(?P<secret>[^\s\"'<>$%{}()\[\]]{6,250})",
-           _if_option_value),
+           _if_option_value, _CLOSING),
     _words("passphrase", "my passphrase is correct horse …", ("passphrase",),
            rf"passphrase(?:\s{{1,2}}(?:{_PREPOSITION})(?:{_OWNER_WORD}){{1,4}}?)?{_LINK}"
            r"(?P<secret>[a-z]{3,12}(?: [a-z]{3,12}){2,9})(?=[\"'`.,;!]{0,3}(?:\s{0,3}$|\s{0,3}\n|[\"'`.,;!]\s))",
@@ -872,20 +839,21 @@ RULES: tuple[Rule, ...] = (
            r"\b(?:password|passphrase|passcode|passwort|kennwort|contrase[nñ]a|mot de passe|senha|pwd|pw)"
            rf"(?P<of>(?:{_OWNER_WORD}){{0,4}}?)(?:\s{{1,2}}(?P<verb>is|was|to|ist|lautet|es|est|é)|['’]s)"
            r"(?:\s{1,2}(?:now|still|currently|again|jetzt|ahora))?:?\s{1,2}[\"'`]?(?P<secret>[^\s\"'`]{5,100})",
-           _if_stated),
+           _if_stated, _CLOSING),
     _words("password", "password for the printer: …", _PASSWORD_KEYWORDS,
            rf"(?:{_WORDS})(?:\s{{1,2}}(?:{_PREPOSITION})(?:{_OWNER_WORD}){{1,5}}?|\s{{0,2}}\([^()\n]{{1,60}}\))"
            rf"\s{{0,2}}(?:{_SIGN}|\s[-–—](?=\s))[*_]{{0,3}}\s{{0,3}}[\"'`]?(?P<secret>[^\s\"'`\\]{{5,100}})",
-           _if_named_for),
+           _if_named_for, _CLOSING),
     _words("password", "username ana, password …", _PASSWORD_KEYWORDS,
            r"\b(?:password|passwort|kennwort|pass|pwd|pw)[ \t]{1,2}[\"'`]?(?P<secret>[^\s\"'`]{6,100})",
-           _if_beside_user),
+           _if_beside_user, _CLOSING),
     _words("password", "密码是…", _SCRIPT_KEYWORDS,
            rf"(?:{_OTHER_SCRIPTS})(?P<of>)\s{{0,2}}(?P<verb>是|为|為|は|는|은|—|-)\s{{0,2}}"
-           r"[\"'`「“]?(?P<secret>[!-~]{5,100})", _if_stated),
+           r"[\"'`「“]?(?P<secret>[!-~]{5,100})", _if_stated, _CLOSING),
     _words("password", "login: ana@example.org / …", ("login", "cred", "zugang", "account"),
            r"(?<!\w)(?:logins?|creds|credentials|zugang(?:sdaten)?|account)(?:\s{0,2}[:=]|\s{1,2}(?:is|are|ist|sind))\s{1,3}"
-           r"(?P<user>[\w.+-]{1,60}(?:@[\w.-]{1,60})?)(?:\s{0,2}[/|]\s{0,2}|:)(?P<secret>[^\s\"'`]{4,100})", _if_login),
+           r"(?P<user>[\w.+-]{1,60}(?:@[\w.-]{1,60})?)(?:\s{0,2}[/|]\s{0,2}|:)(?P<secret>[^\s\"'`]{4,100})",
+           _if_login, _CLOSING),
     _words("password", "ana@example.org:…", ("@",),
            r"@[\w-]{1,60}(?:\.[\w-]{1,30}){1,4}:(?P<secret>[^\s:]{6,100})(?=\s|$)", _if_login_line),
     _words("password", "machine example.org login ana password …", ("machine",),
@@ -900,8 +868,8 @@ RULES: tuple[Rule, ...] = (
          r"\bsqlcmd\s[^\n]{0,120}?-P\s{0,3}|\bsqlplus\s[^\n/]{0,60}/|\bjdbc:oracle:[a-z]{2,5}:[^\s/:@]{1,60}/)"
          r"[\"']?(?P<secret>[^\s\"'$<{@/-][^\s\"'@]{2,200})", _unless_placeholder),
     Rule("password", "a table with a row or column `password`", _NAME_KEYWORDS,
-         rf"{_NAME}[\"'`*_: ]{{0,5}}[ \t]{{0,60}}(?=[|,;\t]|\r?\n|$)", ignore_case=True, each=_in_table),
-    Rule("password", "the same in HTML", ("<tr",), _HTML_ROW, ignore_case=True, each=_in_html_table),
+         rf"{_NAME}[\"'`*_: ]{{0,5}}[ \t]{{0,60}}(?=[|,;\t]|\r?\n|$)", ignore_case=True, each=_in_lines),
+    Rule("password", "the same in HTML", ("<tr",), _HTML_ROW, ignore_case=True, each=_in_html_rows),
     # Codes that only their label identifies
     _number("pin", "my PIN is …", r"(?<![\w-])pin(?:[ -]?(?:code|nummer|number))?", r"\d{4,6}", "pin",
             bare=r"(?<=sim pin)|(?<=card pin)|(?<=bank pin)"),
@@ -912,15 +880,15 @@ RULES: tuple[Rule, ...] = (
     _number("one-time code", "your verification code is …",
             rf"{_LOGINS}(?:code|password)|(?<=security )code|(?<![\w-])(?:otp|tan)",
             rf"{_ONE_TIME}|(?=[a-z0-9-]{{0,12}}\d)[a-z0-9]{{4}}(?:-[a-z0-9]{{4}}){{1,3}}", "code|otp|tan|password"),
-    _words("one-time code", "… is your login code", ("code", "password"),
-           rf"(?:{_LOGINS}|(?<=security ))(?:code|password)\b", _if_code_before),
+    Rule("one-time code", "… is your login code", ("code", "password"),
+         rf"(?:{_LOGINS}|(?<=security ))(?:code|password)\b", ignore_case=True, each=_code_before),
     Rule("card number", "4… (network's prefix and check digit)", ("2", "3", "4", "5", "6"),
          r"[2-6](?<![\w.+-].)(?<!\d .)(?:\d{3}([ -]?)\d{4}\1\d{4}\1\d{1,4}(?:\1\d{1,3})?|\d{3}([ -]?)\d{6}\2\d{4,5})"
          r"(?![\w-])(?!\.\d)(?! \d{4})", _if_card, anchored=False),
     # Personal numbers
     Rule("iban", "DE… (length and check digits)", (),
          r"(?<![a-z0-9])[a-z][a-z]\d\d(?: ?[a-z0-9]{4}){2,7}(?: ?[a-z0-9]{1,4})?(?![a-z0-9])",
-         _if_iban, anchored=False, ignore_case=True, personal=True),
+         each=_ibans, anchored=False, ignore_case=True, personal=True),
     _number("social security number", "my SSN is …", r"(?<!\w)(?:ssn|social security(?: number| no\.?)?)",
             r"\d{3}-?\d{2}-?\d{4}", "ssn|social security", bare=" {0}", personal=True),
     Rule("social security number", "536-22-…", ("-",),

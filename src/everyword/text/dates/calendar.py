@@ -64,6 +64,7 @@ FIRST_DAY, LAST_DAY = 1, date.max.toordinal()
 # year. Texts do not tell whether their writer lives in the southern hemisphere.
 SEASON_STARTS = {"spring": 2, "summer": 5, "autumn": 8, "fall": 8, "winter": 11}
 MONDAY, THURSDAY, SUNDAY = 0, 3, 6
+_MONTHS_IN = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,43 +97,19 @@ def days(first: int, end: int, granularity: Granularity, *, certain: bool = True
     return Interval(start=first * DAY, end=end * DAY, granularity=granularity, certain=certain, dated=dated)
 
 
-def day_window(day: int, *, certain: bool = True, dated: bool = False) -> Interval:
-    """Return the window of one day."""
-    return days(day, day + 1, Granularity.DAY, certain=certain, dated=dated)
-
-
-def week_window(day: int) -> Interval:
-    """Return the week of a day, Monday to Sunday."""
-    monday = day - weekday(day)
-    return days(monday, monday + 7, Granularity.WEEK)
-
-
-def weekend_window(day: int) -> Interval:
-    """Return the Saturday and Sunday of a day's week."""
-    monday = day - weekday(day)
-    return days(monday + 5, monday + 7, Granularity.WEEKEND)
-
-
-def months_window(
-    first: int, count: int, granularity: Granularity, *, certain: bool = True, dated: bool = False
-) -> Interval:
+def months_window(first: int, count: int, granularity: Granularity, *, dated: bool = False) -> Interval:
     """Return a window of `count` whole months."""
-    return days(month_start(first), month_start(first + count), granularity, certain=certain, dated=dated)
+    return days(month_start(first), month_start(first + count), granularity, dated=dated)
 
 
-def month_window(month: int, *, dated: bool = False) -> Interval:
-    """Return the window of one month."""
-    return months_window(month, 1, Granularity.MONTH, dated=dated)
-
-
-def year_window(year: int, *, dated: bool = False) -> Interval:
-    """Return the window of one year."""
-    return months_window(12 * year, 12, Granularity.YEAR, dated=dated)
-
-
-def season_window(name: str, year: int, *, dated: bool = False) -> Interval:
-    """Return the window of a season by the year in which it begins: winter 2022 ends in 2023."""
-    return months_window(12 * year + SEASON_STARTS[name], 3, Granularity.SEASON, dated=dated)
+def window(unit: str, day: int, step: int = 0) -> Interval:
+    """Return the calendar unit of a day, or one some steps after it; weeks begin on Monday."""
+    if months := _MONTHS_IN.get(unit):
+        return months_window(months * (month_of(day) // months + step), months, Granularity(unit))
+    if unit in ("week", "weekend"):
+        monday = day - weekday(day) + 7 * step
+        return days(monday + 5 * (unit == "weekend"), monday + 7, Granularity(unit))
+    return days(day + step, day + step + 1, Granularity.DAY)
 
 
 def weekday(day: int) -> int:
@@ -196,56 +173,43 @@ def easter(year: int) -> int:
 
 def holiday(name: str, year: int) -> int | None:
     """Return the day of a holiday in a year."""
+    rule = HOLIDAYS[name]
     if not 1 <= year <= 9999:
         return None
-    if name in _FIXED_HOLIDAYS:
-        return ordinal(year, *_FIXED_HOLIDAYS[name])
-    if name in _FROM_EASTER:
-        return easter(year) + _FROM_EASTER[name]
-    month, which, nth, plus = _NTH_HOLIDAYS[name]
-    return nth_weekday(year, month, which, nth) + plus
+    if isinstance(rule, int):
+        return easter(year) + rule
+    return ordinal(year, *rule) if len(rule) == 2 else nth_weekday(year, *rule[:3]) + rule[3]
 
 
-_FIXED_HOLIDAYS = {
-    name: day
-    for day, names in {
-        (1, 1): "new year's day|new year's|new years",
-        (2, 14): "valentine's day|valentines day|valentine's",
-        (3, 17): "st. patrick's day|st patrick's day",
-        (4, 1): "april fools' day|april fool's day",
-        (6, 19): "juneteenth",
-        (7, 4): "independence day|fourth of july",
-        (10, 31): "halloween",
-        (11, 11): "veterans day",
-        (12, 24): "christmas eve",
-        (12, 25): "christmas|christmas day|xmas",
-        (12, 26): "boxing day",
-        (12, 31): "new year's eve|new years eve",
-    }.items()
-    for name in names.split("|")
-}
-_FROM_EASTER = {
-    "easter": 0,
-    "easter sunday": 0,
-    "easter monday": 1,
-    "good friday": -2,
-    "palm sunday": -7,
+# A month and day; or days after Easter; or month, weekday, which of them, and days after it, as in the United States.
+_HOLIDAY_RULES: dict[str, tuple[int, int] | tuple[int, int, int, int] | int] = {
+    "new year's day|new year's|new years": (1, 1),
+    "mlk day": (1, MONDAY, 3, 0),
+    "valentine's day|valentines day|valentine's": (2, 14),
+    "st. patrick's day|st patrick's day": (3, 17),
+    "april fools' day|april fool's day": (4, 1),
     "ash wednesday": -46,
-}
-# Month, weekday, which of them, and days after it, as in the United States.
-_NTH_HOLIDAYS = {
-    "thanksgiving": (11, THURSDAY, 4, 0),
-    "thanksgiving day": (11, THURSDAY, 4, 0),
+    "palm sunday": -7,
+    "good friday": -2,
+    "easter|easter sunday": 0,
+    "easter monday": 1,
+    "mother's day": (5, SUNDAY, 2, 0),
+    "memorial day": (5, MONDAY, -1, 0),
+    "father's day": (6, SUNDAY, 3, 0),
+    "juneteenth": (6, 19),
+    "independence day|fourth of july": (7, 4),
+    "labor day|labour day": (9, MONDAY, 1, 0),
+    "halloween": (10, 31),
+    "veterans day": (11, 11),
+    "thanksgiving|thanksgiving day": (11, THURSDAY, 4, 0),
     "black friday": (11, THURSDAY, 4, 1),
     "cyber monday": (11, THURSDAY, 4, 4),
-    "mother's day": (5, SUNDAY, 2, 0),
-    "father's day": (6, SUNDAY, 3, 0),
-    "memorial day": (5, MONDAY, -1, 0),
-    "labor day": (9, MONDAY, 1, 0),
-    "labour day": (9, MONDAY, 1, 0),
-    "mlk day": (1, MONDAY, 3, 0),
+    "christmas eve": (12, 24),
+    "christmas|christmas day|xmas": (12, 25),
+    "boxing day": (12, 26),
+    "new year's eve|new years eve": (12, 31),
 }
-HOLIDAYS = (*_FIXED_HOLIDAYS, *_FROM_EASTER, *_NTH_HOLIDAYS)
+HOLIDAYS = {name: rule for names, rule in _HOLIDAY_RULES.items() for name in names.split("|")}
 
 
 def to_seconds(moment: datetime) -> int:

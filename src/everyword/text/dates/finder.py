@@ -15,14 +15,12 @@ from everyword.text.dates.calendar import (
     Interval,
     add_months,
     as_utc,
-    day_window,
     days,
     month_of,
-    month_window,
+    months_window,
     to_seconds,
-    week_window,
     weekday,
-    weekend_window,
+    window,
 )
 from everyword.text.dates.lexicon import (
     AMOUNT,
@@ -290,10 +288,7 @@ def _nth_part(context: DateContext, start: int, found: Interval) -> tuple[int, I
     whole = pattern(_UNIT_OF).search(context.text, begin, start)
     if whole and found.granularity is Granularity.DAY:
         unit = whole["unit"].lower()
-        if unit in {"week", "weekend"}:
-            window = week_window(found.first_day) if unit == "week" else weekend_window(found.first_day)
-            return whole.start(), replace(window, certain=found.certain, dated=found.dated)
-        return whole.start(), found
+        return whole.start(), replace(window(unit, found.first_day), certain=found.certain, dated=found.dated)
     nth = pattern(_NTH).search(context.text, begin, start)
     if nth is None:
         return start, found
@@ -308,9 +303,10 @@ def _nth_of(nth: str, unit: str, whole: Interval) -> Interval | None:
         middle = add_months(first, 6) if whole.granularity is Granularity.YEAR else (first + end) // 2
         return replace(whole, end=middle * DAY) if number == 1 else replace(whole, start=middle * DAY)
     if unit == "month":
-        return month_window(month_of(end - 1) if number == 0 else month_of(first) + number - 1)
+        month = month_of(end - 1) if number == 0 else month_of(first) + number - 1
+        return months_window(month, 1, Granularity.MONTH)
     if unit == "day":
-        return day_window(end - 1 if number == 0 else first + number - 1)
+        return window("day", end - 1 if number == 0 else first + number - 1)
     which = 5 if unit == "weekend" else WEEKDAYS.get(unit.rstrip("."))
     if unit == "week":
         # People count the first seven days as the first week, not the calendar week.
@@ -320,7 +316,7 @@ def _nth_of(nth: str, unit: str, whole: Interval) -> Interval | None:
         return None
     last = end - 1 - (weekday(end - 1) - which) % 7
     day = last if number == 0 else first + (which - weekday(first)) % 7 + 7 * (number - 1)
-    return weekend_window(day) if unit == "weekend" else day_window(day)
+    return window("weekend" if unit == "weekend" else "day", day)
 
 
 def _relative_to(context: DateContext, start: int, found: Interval) -> tuple[int, Interval]:
@@ -332,27 +328,21 @@ def _relative_to(context: DateContext, start: int, found: Interval) -> tuple[int
     if unit.rstrip(".") in WEEKDAYS:
         if written:
             return start, found
-        return before.start(), replace(_weekday_beside(weekday_number(unit), found, back), dated=found.dated)
+        edge = found.first_day - 7 if back else found.end_day
+        day = edge + (weekday_number(unit) - weekday(edge)) % 7
+        return before.start(), replace(window("day", day), dated=found.dated)
     low, high = amount(written) if written else (1, 1)
     if low % 1:
         return start, found
-    window = _window_beside(unit, int(low), int(high), found, back, alone=written is None)
-    return before.start(), replace(window, certain=found.certain and low == high, dated=found.dated)
-
-
-def _weekday_beside(which: int, found: Interval, back: bool) -> Interval:
-    if back:
-        day = found.first_day - 1
-        return day_window(day - (weekday(day) - which) % 7)
-    day = found.end_day
-    return day_window(day + (which - weekday(day)) % 7)
+    beside = _window_beside(unit, int(low), int(high), found, back, alone=written is None)
+    return before.start(), replace(beside, certain=found.certain and low == high, dated=found.dated)
 
 
 def _window_beside(unit: str, low: int, high: int, found: Interval, back: bool, *, alone: bool) -> Interval:
     """Return the window some units before or after another; "the week before" is the seven days before it."""
     edge = found.first_day if back else found.end_day
     if unit == "weekend":
-        return weekend_window(edge - 7 if back else edge + 7 - (weekday(edge) == 0) * 7)
+        return window("weekend", edge, -1 if back else int(weekday(edge) != 0))
     granularity = UNITS.get(unit, Granularity.DAY)
     sign = -1 if back else 1
     near, far = shift(unit, edge, sign * low), shift(unit, edge, sign * high)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from everyword.text.dates.calendar import (
@@ -15,20 +16,15 @@ from everyword.text.dates.calendar import (
     Granularity,
     Interval,
     add_months,
-    day_window,
     days,
     holiday,
     month_of,
     month_start,
-    month_window,
     months_window,
     ordinal,
     parts,
-    season_window,
-    week_window,
     weekday,
-    weekend_window,
-    year_window,
+    window,
 )
 from everyword.text.dates.lexicon import (
     AMBIGUOUS_MONTHS,
@@ -63,6 +59,58 @@ from everyword.text.dates.lexicon import (
 )
 from everyword.text.dates.tense import YEAR_WORDS, DateContext, Rule, full_year, part_of, rule, year_after
 
+_MODS = {"past": "last", "previous": "last", "this past": "last", "upcoming": "coming", "this coming": "coming"}
+_STEPS = {"last": -1, "this": 0, "next": 1}
+_DAYS_OF_WEEK = 7  # what comes every week is ahead
+_MOST_YEARS = 8  # from one 29 February to the next, around 1900
+
+
+def _mod(match: re.Match[str]) -> str:
+    """Return the word before a date: last, this, next or coming."""
+    mod = " ".join((match["mod"] or "").lower().split())
+    return _MODS.get(mod, mod)
+
+
+def _choose(
+    windows: Iterable[Interval], match: re.Match[str], context: DateContext, mod: str = "", back: bool | None = None
+) -> Interval | None:
+    """Choose among windows in order of time: the last one before now, the running one, or the next one."""
+    behind = running = ahead = None
+    for one in windows:
+        if one.end_day <= context.day:
+            behind = one
+        elif one.first_day <= context.day:
+            running = one
+        else:
+            ahead = one
+            break
+    if mod in {"next", "coming"}:
+        return ahead
+    if mod == "last":
+        return behind
+    if running is not None:
+        return running
+    if mod == "this":
+        past = context.is_past(*match.span())
+        if past is None and behind and behind.end_day <= context.day - _DAYS_OF_WEEK:
+            past = parts(behind.first_day)[0] == parts(context.day)[0]  # "this March", said in June
+        return behind if past else ahead
+    return behind if (context.looks_back(match) if back is None else back) else ahead
+
+
+def _yearly(
+    of_year: Callable[[int], Interval | None],
+    match: re.Match[str],
+    context: DateContext,
+    mod: str = "",
+    back: bool | None = None,
+) -> Interval | None:
+    """Choose the year of something that comes every year."""
+    this = parts(context.day)[0]
+    found = map(of_year, range(this - _MOST_YEARS, this + _MOST_YEARS + 1))
+    return _choose((one for one in found if one is not None), match, context, mod, back)
+
+
 _MONTH_HEADS = " ".join(MONTHS)
 # Words before a month that show that it is not a name or verb.
 _MONTH_PREPOSITIONS = frozenset(
@@ -86,107 +134,69 @@ def _iso(match: re.Match[str], context: DateContext) -> Interval | None:
     return _dated(int(match["y"]), int(match["m"]), int(match["d"]))
 
 
-def _slashed(match: re.Match[str], context: DateContext) -> Interval | None:
-    one, two = int(match["a"]), int(match["b"])
-    if match["y"] is None:
-        return _slashed_without_year(match, context, one, two)
-    if match["sep"] == "." and context.before(match.start()) not in _DATE_WORDS and not _is_full_date(match, context):
-        return None  # a version number
-    year = full_year(int(match["y"]))
-    month, day = (two, one) if one > 12 or match["sep"] == "." else (one, two)
-    return _dated(year, month, day, certain=match["sep"] == "." or max(one, two) > 12 or one == two)
-
-
 _VERSION_WORDS = frozenset("version release build update patch v ver ip".split())  # words before a number with dots
 
 
-def _is_full_date(match: re.Match[str], context: DateContext) -> bool:
-    """Return whether numbers with dots are a date without a date word before them, as in German: 04.03.2026."""
-    padded = len(match["a"]) == len(match["b"]) == 2 and len(match["y"]) == 4
-    return padded and 1900 <= int(match["y"]) < 2100 and context.before(match.start()) not in _VERSION_WORDS
-
-
-def _slashed_without_year(match: re.Match[str], context: DateContext, one: int, two: int) -> Interval | None:
+def _slashed(match: re.Match[str], context: DateContext) -> Interval | None:
+    one, two, dots = int(match["a"]), int(match["b"]), match["sep"] == "."
+    month, day = (two, one) if one > 12 or dots else (one, two)
     before = context.before(match.start())
-    if match["sep"] == "." or context.after(match.end()).lower() == "of":
-        return None  # 3/4 of it
-    if before not in _DATE_WORDS - {"of", "for"} and not (before == "the" and two > 12):
-        return None  # 24/7, a score, a share
-    month, day = (two, one) if one > 12 else (one, two)
-    found = _day_of_year(context, month, day, back=context.looks_back(match))
-    return found if found is None or two > 12 or one == two else found.vague()
+    if match["y"] is None:
+        stated = before in _DATE_WORDS - {"of", "for"} or (before == "the" and two > 12)
+        if dots or not stated or context.after(match.end()).lower() == "of":
+            return None  # 24/7, a score, a share, 3/4 of it
+        found = _day_of_year(month, day, day, match, context)
+        return found if found is None or two > 12 or one == two else found.vague()
+    if dots and before not in _DATE_WORDS:
+        # In full, as in German, a date needs no word before it: 04.03.2026. Others are versions.
+        full = len(match["a"]) == len(match["b"]) == 2 and 1900 <= int(match["y"]) < 2100
+        if not full or before in _VERSION_WORDS:
+            return None
+    return _dated(full_year(int(match["y"])), month, day, certain=dots or max(one, two) > 12 or one == two)
 
 
 def _day_month(match: re.Match[str], context: DateContext) -> Interval | None:
-    if _is_amount(match, context):
-        return None
-    month = month_number(match["month"])
+    lowered, year = match["month"].lower(), year_after(match, context)
     first = day_number(match["d"])
-    last = day_number(match["d2"]) if match["d2"] else None
-    groups = match.groupdict()
-    lowered = match["month"].lower()
-    if (
-        lowered in {"may", "march", "mar"}
-        and match["month"].islower()
-        and not (groups["year"] or match["d"][-1:].isalpha() or context.before(match.start()) in _DATE_WORDS)
-    ):
-        return None  # "and may 5 of them", "march 3 abreast"
-    year = year_after(match, context)
+    last = day_number(match["d2"]) if match["d2"] else first
+    if match["year"] is None:
+        if context.after(match.end()).lower() in COUNTED:
+            return None
+        stated = match["d"][-1:].isalpha() or context.before(match.start()) in _DATE_WORDS
+        if match["month"].islower() and lowered in {"may", "march", "mar"} and not stated:
+            return None  # "and may 5 of them", "march 3 abreast"
+    month = month_number(lowered)
     if year is not None:
         return _dated(year, month, first, last)
-    back = context.looks_back(match)
-    found = _day_of_year(context, month, first, last, back=back)
-    if match["wd"] and (other := _day_of_year(context, month, first, last, back=not back)):
+    found = _day_of_year(month, first, last, match, context)
+    if match["wd"] and (found is None or weekday(found.first_day) != weekday_number(match["wd"])):
         # "Saturday, June 10th": the weekday decides the year, before the verb.
-        named = weekday_number(match["wd"])
-        return (
-            other if weekday(other.first_day) == named and (not found or weekday(found.first_day) != named) else found
-        )
+        other = _day_of_year(month, first, last, match, context, back=not context.looks_back(match))
+        return other if other and weekday(other.first_day) == weekday_number(match["wd"]) else found
     return found
 
 
-def _is_amount(match: re.Match[str], context: DateContext) -> bool:
-    return context.after(match.end()).lower() in COUNTED and match.groupdict()["year"] is None
+def _day_of_year(
+    month: int, first: int, last: int, match: re.Match[str], context: DateContext, back: bool | None = None
+) -> Interval | None:
+    def of_year(year: int) -> Interval | None:
+        day = ordinal(year, month, first)
+        return None if day is None else days(day, day + 1 + max(0, last - first), Granularity.DAY)
 
-
-def _day_of_year(context: DateContext, month: int, day: int, last: int | None = None, *, back: bool) -> Interval | None:
-    """Find the nearest such day in the past or future; 29 February may be four or eight years away."""
-    year = parts(context.day)[0]
-    for step in range(9):
-        candidate = ordinal(year - step if back else year + step, month, day)
-        if candidate is None or (candidate > context.day if back else candidate < context.day):
-            continue
-        end = candidate + max(0, (last or day) - day)
-        return days(candidate, end + 1, Granularity.DAY)
-    return None
+    return _yearly(of_year, match, context, back=back)
 
 
 def _month(match: re.Match[str], context: DateContext) -> Interval | None:
-    name = match["month"].lower().rstrip(".")
-    year = year_after(match, context)
-    mod = (match["mod"] or "").lower()
+    name, year, mod = match["month"].lower().rstrip("."), year_after(match, context), _mod(match)
     if year is None and not mod and not _is_month(match, context, name):
         return None
     if mod and year is None and context.text[match.end() : match.end() + 2] == "'s":
         return None
-    number = month_number(name)
-    if year is not None:
-        return month_window(12 * year + number - 1, dated=True)
-    return month_window(_month_by(mod, context, match, number - 1))
 
+    def of_year(year: int) -> Interval:
+        return months_window(12 * year + month_number(name) - 1, 1, Granularity.MONTH)
 
-def _month_by(mod: str, context: DateContext, match: re.Match[str], offset: int) -> int:
-    """Return the index of the month `offset` months after January, in the year that its modifier implies."""
-    this = month_of(context.day)
-    year = this // 12
-    back = (this - offset) % 12
-    if mod in {"last", "previous"}:
-        return this - (back or 12)
-    if mod in {"next", "coming", "upcoming"} or mod.endswith("coming"):
-        return this + ((12 - back) % 12 or 12)
-    if mod == "this":
-        return 12 * year + offset
-    return this - back if mod or context.looks_back(match) else this + (12 - back) % 12
+    return replace(of_year(year), dated=True) if year is not None else _yearly(of_year, match, context, mod)
 
 
 def _is_month(match: re.Match[str], context: DateContext, name: str) -> bool:
@@ -218,20 +228,16 @@ def _day_of_month(match: re.Match[str], context: DateContext) -> Interval | None
         return None
     if follows and follows not in FUNCTION_WORDS - {"of"}:
         return None  # the 8th floor
-    number = day_number(match["d"])
-    if not 1 <= number <= 31:
-        return None
+    number, this = day_number(match["d"]), month_of(context.day)
+
+    def in_month(month: int) -> Interval | None:
+        day = month_start(month) + number - 1
+        return window("day", day) if number and day < month_start(month + 1) else None
+
     if match["rel"]:
-        month = month_of(context.day) + {"last": -1, "this": 0, "next": 1}[match["rel"].lower()]
-        found = month_start(month) + number - 1
-        return day_window(found) if found < month_start(month + 1) else None
-    back = context.looks_back(match)
-    for step in range(12):
-        month = month_of(add_months(context.day - parts(context.day)[2] + 1, -step if back else step))
-        candidate = month_start(month) + number - 1
-        if candidate < month_start(month + 1) and (candidate <= context.day if back else candidate >= context.day):
-            return day_window(candidate)
-    return None
+        return in_month(this + _STEPS[match["rel"].lower()])
+    near = map(in_month, range(this - 2, this + 3))
+    return _choose((one for one in near if one), match, context)
 
 
 _ORDINAL_HEADS = " ".join(word.split("-")[0] for word in ORDINALS)
@@ -277,54 +283,44 @@ _HOLIDAY_NOUNS = frozenset(
 
 
 def _season(match: re.Match[str], context: DateContext) -> Interval | None:
-    name, year, mod = match["season"].lower(), year_after(match, context), (match["mod"] or "").lower()
-    after = context.after(match.end())
+    name, year, mod = match["season"].lower(), year_after(match, context), _mod(match)
+
+    def of_year(year: int) -> Interval:
+        return months_window(12 * year + SEASON_STARTS[name], 3, Granularity.SEASON)
+
     if context.text[match.end() : match.end() + 1] in {"-", "'"}:
         return None
     if year is not None:
-        return season_window(name, year, dated=True)
-    if not mod and not _is_season(match, context, name, after):
-        return None
-    return season_window(name, _season_year(mod, context, match, name))
+        return replace(of_year(year), dated=True)
+    return _yearly(of_year, match, context, mod) if mod or _is_season(match, context, name) else None
 
 
-def _season_year(mod: str, context: DateContext, match: re.Match[str], name: str) -> int:
-    this = month_of(context.day)
-    begun = (this - SEASON_STARTS[name]) // 12  # the year in which the latest such season began
-    running = this - (12 * begun + SEASON_STARTS[name]) < 3
-    if mod in {"last", "previous", "past"} or mod.endswith("past"):
-        return begun - 1 if running else begun
-    if mod == "next":
-        return begun + 1
-    if mod == "this":
-        if running or context.is_past(match.start(), match.end()) is True:
-            return begun
-        return this // 12
-    return begun if running or (not mod and context.looks_back(match)) else begun + 1
-
-
-def _is_season(match: re.Match[str], context: DateContext, name: str, after: str) -> bool:
+def _is_season(match: re.Match[str], context: DateContext, name: str) -> bool:
     before = context.before(match.start())
+    after = context.after(match.end()).lower()
+    if after and after not in FUNCTION_WORDS - {"of"}:
+        return False
     if before == "the":
         earlier = context.before(match.start() - 4)
         strong = earlier in {"in", "over", "during", "this", "throughout", "since", "until", "by", "for", "of"}
-        certain_noun = name in {"summer", "winter"} or strong
-        return certain_noun and (not after or after.lower() in FUNCTION_WORDS - {"of"})
-    stated = part_of(context, match.start()) or before in _SEASON_PREPOSITIONS
-    return stated and (not after or after.lower() in FUNCTION_WORDS - {"of"})
+        return name in {"summer", "winter"} or strong
+    return part_of(context, match.start()) or before in _SEASON_PREPOSITIONS
 
 
 def _quarter(match: re.Match[str], context: DateContext) -> Interval | None:
     year = year_after(match, context)
     number = int(match["q"]) if match["q"] else ORDINALS[match["nth"].lower()]
-    if match["nth"] and year is None:
-        return None  # usually of a match
+
+    def of_year(year: int) -> Interval:
+        return months_window(12 * year + 3 * (number - 1), 3, Granularity.QUARTER)
+
     if year is not None:
-        return months_window(12 * year + 3 * (number - 1), 3, Granularity.QUARTER, dated=True)
-    this = month_of(context.day) // 3
-    back = (this - (number - 1)) % 4
-    chosen = this - back if context.looks_back(match) else this + (4 - back) % 4
-    return months_window(3 * chosen, 3, Granularity.QUARTER)
+        return replace(of_year(year), dated=True)
+    return None if match["nth"] else _yearly(of_year, match, context)  # "the third quarter" is usually of a match
+
+
+def _whole_year(year: int) -> Interval:
+    return months_window(12 * year, 12, Granularity.YEAR, dated=True)
 
 
 def _year(match: re.Match[str], context: DateContext) -> Interval | None:
@@ -334,9 +330,9 @@ def _year(match: re.Match[str], context: DateContext) -> Interval | None:
     alone = len(context.text) < 12 and context.text.strip(" .!?") == match[0]  # the answer to "when?"
     bracketed = context.text[match.start() - 1 : match.start()] + context.text[match.end() : match.end() + 1] == "()"
     if before.rstrip("-") in YEAR_WORDS or bracketed or (not before and (follows in {"was", "is"} or alone)):
-        return year_window(year, dated=True)
+        return _whole_year(year)
     if before in {"the", "that"} and follows and follows not in FUNCTION_WORDS:
-        return year_window(year, dated=True).vague()  # "the 2019 election", or an amount
+        return _whole_year(year).vague()  # "the 2019 election", or an amount
     return None
 
 
@@ -344,7 +340,7 @@ def _short_year(match: re.Match[str], context: DateContext) -> Interval | None:
     quote = match.start() - 1
     if context.text[quote : match.start()] != "'" or context.before(quote) not in YEAR_WORDS:
         return None
-    return year_window(full_year(int(match[0])), dated=True)
+    return _whole_year(full_year(int(match[0])))
 
 
 def _year_range(match: re.Match[str], context: DateContext) -> Interval | None:
@@ -374,34 +370,18 @@ def _decade(match: re.Match[str], context: DateContext) -> Interval | None:
 
 def _holiday(match: re.Match[str], context: DateContext) -> Interval | None:
     name = " ".join(match["holiday"].lower().split())
-    name = "fourth of july" if name.startswith("4th") else name
     if context.after(match.end()).lower() in _HOLIDAY_NOUNS:
         return None
+
+    def of_year(year: int) -> Interval | None:
+        day = holiday("fourth of july" if name.startswith("4th") else name, year)
+        return None if day is None else days(day, day + 1, Granularity.DAY)
+
     year = year_after(match, context)
-    if year is not None:
-        day = holiday(name, year)
-        found = day_window(day, dated=True) if day else None
-    else:
-        found = _nearest_holiday(name, (match["mod"] or "").lower(), match, context)
-    return weekend_window(found.first_day) if found and match["weekend"] else found
-
-
-def _nearest_holiday(name: str, mod: str, match: re.Match[str], context: DateContext) -> Interval | None:
-    year = parts(context.day)[0]
-    dates = [found for step in range(-1, 3) if (found := holiday(name, year + step)) is not None]
-    behind = [found for found in dates if found < context.day]
-    ahead = [found for found in dates if found > context.day]
-    if mod in {"last", "previous", "past"} or mod.endswith("past"):
-        chosen = behind[-1:]
-    elif mod in {"next", "coming", "upcoming"} or mod.endswith("coming"):
-        chosen = ahead[:1]
-    elif context.day in dates:
-        chosen = [context.day]
-    elif mod == "this" and context.is_past(match.start(), match.end()) is not True:
-        chosen = ahead[:1]
-    else:
-        chosen = behind[-1:] if context.looks_back(match) else ahead[:1]
-    return day_window(chosen[0]) if chosen else None
+    found = _yearly(of_year, match, context, _mod(match)) if year is None else of_year(year)
+    if found and match["weekend"]:
+        return window("weekend", found.first_day)
+    return found and replace(found, dated=year is not None)
 
 
 _HOLIDAY_NAMES = "|".join(
@@ -462,91 +442,56 @@ _PART_BEFORE = (
 
 
 def _named_day(match: re.Match[str], context: DateContext) -> Interval | None:
-    back = {"yesterday": -1, "tomorrow": 1, "last": -1}
-    return day_window(context.day + back.get(match[0].lower().split()[0], 0))
+    step = {"yesterday": -1, "tomorrow": 1, "last": -1}.get(match[0].lower().split()[0], 0)
+    return window("day", context.day + step)
 
 
 def _weekday(match: re.Match[str], context: DateContext) -> Interval | None:
-    name = match["wd"].lower().rstrip(".")
-    mod = " ".join((match["mod"] or "").lower().split())
-    if name in SHORT_WEEKDAYS and not (match["wd"][0].isupper() and (mod or _has_day_preposition(match, context))):
+    mod, which = _mod(match), weekday_number(match["wd"])
+    if match["wd"].lower().rstrip(".") in SHORT_WEEKDAYS and not (
+        match["wd"][0].isupper()
+        and (mod or context.before(match.start()) in {"on", "until", "till", "by", "since", "every", "each"})
+    ):
         return None
     if context.after(match.end()).lower() in {"school", "best", "roast"}:
         return None
-    which = weekday_number(name)
-    back, ahead = (weekday(context.day) - which) % 7, (which - weekday(context.day)) % 7
-    monday = context.day - weekday(context.day)
+    # The nearest before and after today, and that of this week.
+    this_week = context.day - weekday(context.day) + which
+    behind = this_week if this_week < context.day else this_week - 7
+    ahead = this_week if this_week > context.day else this_week + 7
     if match["week"]:
-        return day_window(monday + which + 7 * {"last": -1, "this": 0, "next": 1}[match["week"].lower()])
+        return window("day", this_week + 7 * _STEPS[match["week"].lower()])
     if match["turn"]:
-        return day_window(context.day + ((ahead or 7) + 7 if match["turn"][0] in "aA" else -(back or 7) - 7))
-    if mod in {"last", "past", "previous", "this past"}:
-        return day_window(context.day - (back or 7))
+        return window("day", ahead + 7 if match["turn"][0] in "aA" else behind - 7)
     if mod == "next":
         # The nearest, or the one of next week: if these differ, take next week's, as uncertain.
-        return day_window(monday + 7 + which, certain=monday + 7 + which == context.day + (ahead or 7))
-    if mod == "this":
-        past = context.is_past(match.start(), match.end()) is True
-        return day_window(context.day - back if past else context.day + ahead)
-    if mod in {"coming", "upcoming", "this coming"} or not context.looks_back(match):
-        return day_window(context.day + (ahead or 7))
-    return day_window(context.day - (back or 7))
-
-
-def _has_day_preposition(match: re.Match[str], context: DateContext) -> bool:
-    return context.before(match.start()) in {"on", "until", "till", "by", "since", "every", "each"}
+        return replace(window("day", this_week + 7), certain=this_week + 7 == ahead)
+    today = [context.day] if mod == "this" and this_week == context.day else []
+    return _choose((window("day", day) for day in (behind, *today, ahead)), match, context, mod)
 
 
 def _unit(match: re.Match[str], context: DateContext) -> Interval | None:
-    turn, mod = (match["turn"] or "").lower(), " ".join((match["mod"] or "").lower().split())
-    step = {"b": -2, "a": 2}[turn[0]] if turn else {"last": -1, "this": 0, "next": 1}.get(mod)
+    turn = (match["turn"] or "").lower()
+    step = {"b": -2, "a": 2}[turn[0]] if turn else _STEPS.get(" ".join((match["mod"] or "").lower().split()))
     if step is None or context.after(match.end()).lower() == "of":
         return None
-    return unit_window((match["unit"] or match["other"]).lower(), step, context)
-
-
-def unit_window(unit: str, step: int, context: DateContext) -> Interval:
-    """Return a calendar unit some steps after the current one."""
-    year = parts(context.day)[0]
-    if unit == "week":
-        return week_window(context.day + 7 * step)
-    if unit == "weekend":
-        return weekend_window(context.day + 7 * step)
-    if unit == "month":
-        return month_window(month_of(context.day) + step)
-    if unit == "quarter":
-        return months_window(3 * (month_of(context.day) // 3 + step), 3, Granularity.QUARTER)
-    if unit == "decade":
-        return months_window(120 * (year // 10 + step), 120, Granularity.DECADE)
-    if unit in {"night", "evening"}:
-        return day_window(context.day + step)
-    return year_window(year + step)
+    return window((match["unit"] or match["other"]).lower(), context.day, step)
 
 
 def _weekend(match: re.Match[str], context: DateContext) -> Interval | None:
-    mod = " ".join((match["mod"] or "").lower().split())
+    mod, turn = _mod(match), (match["turn"] or "").lower()
     if not mod and context.before(match.start()) in {"of", "a", "per"}:
         return None
-    this = weekend_window(context.day)
-    inside = weekday(context.day) >= 5
-    turn = (match["turn"] or "").lower()
-    last = weekend_window(context.day - 7)
-    if turn:
-        return weekend_window(context.day + (-14 if turn.startswith("before") else 14))
-    if mod in {"last", "past", "previous", "this past"}:
-        return last
-    if mod == "next":
-        return weekend_window(context.day + 7)
-    if mod == "this" or inside:
-        return this if inside or context.is_past(match.start(), match.end()) is not True else last
-    return last if not mod and context.looks_back(match) else this
+    step = -2 if turn.startswith("b") else 2 if turn else 1 if mod == "next" else None
+    if step is not None:
+        return window("weekend", context.day, step)
+    return _choose((window("weekend", context.day, step) for step in (-1, 0, 1)), match, context, mod)
 
 
 def _whole_unit(match: re.Match[str], context: DateContext) -> Interval | None:
     """Resolve "the month" in "the last Friday of the month" and "by end of month"; alone it is no date."""
-    if pattern(_PART_BEFORE).search(context.text, max(0, match.start() - 32), match.start()) is None:
-        return None
-    return unit_window(match["unit"].lower(), 0, context)
+    stated = pattern(_PART_BEFORE).search(context.text, max(0, match.start() - 32), match.start())
+    return window(match["unit"].lower(), context.day) if stated else None
 
 
 def _unit_end(match: re.Match[str], context: DateContext) -> Interval | None:
@@ -554,23 +499,22 @@ def _unit_end(match: re.Match[str], context: DateContext) -> Interval | None:
     follows = context.after(match.end()).lower()
     if context.before(match.start()) not in _DUE_WORDS or (follows and follows not in FUNCTION_WORDS):
         return None
-    whole = unit_window(match["unit"].lower(), 0, context)
+    whole = window(match["unit"].lower(), context.day)
     return replace(whole, start=(whole.end_day - (whole.end_day - whole.first_day) // 3) * DAY)
 
 
 def _ago(match: re.Match[str], context: DateContext) -> Interval | None:
     low, high, vague = _amounts(match)
-    if match["approx"] and low > 1:
-        low -= _ROUND_ABOUT
-    high += _ROUND_ABOUT if match["approx"] else 0
+    if match["approx"]:
+        low, high = low - _ROUND_ABOUT * (low > 1), high + _ROUND_ABOUT
     if match["exact"] and low == high >= 1:
-        return day_window(shift(match["unit"].lower(), context.day, -int(low)))
-    return _shifted(match["unit"].lower(), low, high, context, back=True, vague=vague)
+        return window("day", shift(match["unit"].lower(), context.day, -int(low)))
+    return _shifted(match["unit"].lower(), -low, -high, context, vague=vague)
 
 
 def _ahead(match: re.Match[str], context: DateContext) -> Interval | None:
     low, high, vague = _amounts(match)
-    return _shifted(match["unit"].lower(), low, high, context, back=False, vague=vague)
+    return _shifted(match["unit"].lower(), low, high, context, vague=vague)
 
 
 def _amounts(match: re.Match[str]) -> tuple[float, float, bool]:
@@ -592,16 +536,13 @@ def _in_units(match: re.Match[str], context: DateContext) -> Interval | None:
     return _ahead(match, context)
 
 
-def _shifted(unit: str, low: float, high: float, context: DateContext, *, back: bool, vague: bool) -> Interval | None:
+def _shifted(unit: str, near: float, far: float, context: DateContext, *, vague: bool) -> Interval | None:
     """Move the anchor by some units; the window is as wide as the unit, or as the uncertainty."""
-    if unit.startswith("min"):
-        unit = "minute"
-    if low % 1 or high % 1:
+    if near % 1 or far % 1:
         smaller, factor = _SMALLER.get(unit, (unit, 1))
-        slack = 1 if smaller == "month" else 3
-        unit, low, high, vague = smaller, low * factor - slack, high * factor + slack, True
-    sign = -1 if back else 1
-    one, other = _unit_at(unit, sign * int(low), context), _unit_at(unit, sign * int(high), context)
+        slack = (1 if smaller == "month" else 3) * (-1 if far < 0 else 1)
+        unit, near, far, vague = smaller, near * factor - slack, far * factor + slack, True
+    one, other = _unit_at(unit, int(near), context), _unit_at(unit, int(far), context)
     start, end = min(one.start, other.start), max(one.end, other.end)
     if start == one.start and end == one.end and not vague:
         return one
@@ -609,14 +550,15 @@ def _shifted(unit: str, low: float, high: float, context: DateContext, *, back: 
 
 
 def _unit_at(unit: str, count: int, context: DateContext) -> Interval:
-    if unit in _SECONDS:
-        start = context.now + count * _SECONDS[unit]
-        return Interval(start=start, end=start + max(_SECONDS[unit], MINUTE), granularity=Granularity.MOMENT)
+    if seconds := _SECONDS.get(unit):
+        start = context.now + count * seconds
+        return Interval(start=start, end=start + max(seconds, MINUTE), granularity=Granularity.MOMENT)
     if unit == "fortnight":
-        return week_window(context.day + 14 * count)
+        return window("week", context.day, 2 * count)
     if unit == "decade":  # centred on the year
-        return months_window(12 * (parts(context.day)[0] + 10 * count - 5), 120, Granularity.DECADE, certain=False)
-    return unit_window(unit, count, context) if unit in UNITS else day_window(context.day + count)
+        first = 12 * (parts(context.day)[0] + 10 * count - 5)
+        return replace(months_window(first, 120, Granularity.DECADE), certain=False)
+    return window(unit, context.day, count)
 
 
 def _rolling(match: re.Match[str], context: DateContext) -> Interval | None:
@@ -645,7 +587,7 @@ def shift(unit: str, day: int, count: int) -> int:
 def _vaguely_ago(match: re.Match[str], context: DateContext) -> Interval | None:
     words, unit = " ".join(match[0].lower().split()), match["unit"]
     if unit and unit.lower() in UNITS:
-        return _shifted(unit.lower(), 1, 3, context, back=True, vague=True)
+        return _shifted(unit.lower(), -1, -3, context, vague=True)
     back = next((days for start, days in _VAGUE_DAYS.items() if words.startswith(start)), None)
     if back is None:
         return days(context.day - _A_WHILE, context.day, Granularity.YEAR, certain=False)
@@ -654,19 +596,13 @@ def _vaguely_ago(match: re.Match[str], context: DateContext) -> Interval | None:
 
 
 def _habit(match: re.Match[str], context: DateContext) -> Interval | None:
-    unit = (match.groupdict().get("unit") or match[0]).lower()
-    granularity = next((found for name, found in UNITS.items() if name in unit), Granularity.DAY)
-    return replace(day_window(context.day), granularity=granularity, repeats=True, certain=False)
-
-
-def _plural_weekday(match: re.Match[str], context: DateContext) -> Interval | None:
-    if context.before(match.start()) in {"last", "next", "this", "two", "few"}:
+    words = match[0].lower()
+    if match["plural"] and context.before(match.start()) in {"last", "next", "this", "two", "few"}:
         return None
-    return _habit(match, context)
-
-
-def _habit_word(match: re.Match[str], context: DateContext) -> Interval | None:
-    return _habit(match, context) if match[0].islower() else None
+    if match["adverb"] and not match[0].islower():
+        return None  # a newspaper
+    granularity = next((found for name, found in UNITS.items() if name in words), Granularity.DAY)
+    return replace(window("day", context.day), granularity=granularity, repeats=True, certain=False)
 
 
 def _within(match: re.Match[str], context: DateContext) -> Interval | None:
@@ -734,24 +670,15 @@ _RELATIVE_RULES: tuple[Rule, ...] = (
         _vaguely_ago,
     ),
     rule(
-        "every each",
-        rf"(?:every|each){GAP}(?:(?:other|single|few|couple{GAP}of|{AMOUNT}|{ORDINAL}){GAP})?"
-        rf"(?P<unit>{UNIT}|{WEEKDAY}|{MONTH}|{SEASON}|morning|afternoon|evening|christmas|thanksgiving|easter|halloween)s?{DAY_PART}\b",
-        _habit,
-    ),
-    rule(
-        " ".join(f"{name}s" for name in WEEKDAYS) + f" weekends weekdays {WEEKDAY_HEADS}",
-        rf"(?P<unit>{_ANY_WEEKDAY}(?:s|s?{GAP}(?:morning|afternoon|evening|night)s)|weekends|weekdays)\b",
-        _plural_weekday,
-    ),
-    rule(
-        "daily weekly monthly yearly annually quarterly biweekly nightly",
-        r"(?P<unit>daily|(?:bi)?weekly|monthly|yearly|annually|quarterly|nightly)\b",
-        _habit_word,
-    ),
-    rule(
-        f"once twice {_AMOUNT_HEADS}",
-        rf"(?:once|twice|{AMOUNT}{GAP}(?:times|days|nights|hours)){GAP}(?:an?|per|each|every){GAP}(?P<unit>day|night|week|weekend|month|year|quarter)\b",
+        f"every each once twice {_AMOUNT_HEADS} weekends weekdays {WEEKDAY_HEADS} "
+        + " ".join(f"{name}s" for name in WEEKDAYS)
+        + " daily weekly monthly yearly annually quarterly biweekly nightly",
+        rf"(?:(?:every|each){GAP}(?:(?:other|single|few|couple{GAP}of|{AMOUNT}|{ORDINAL}){GAP})?"
+        rf"(?:{UNIT}|{WEEKDAY}|{MONTH}|{SEASON}|morning|afternoon|evening|christmas|thanksgiving|easter|halloween)s?"
+        rf"{DAY_PART}|(?P<plural>{_ANY_WEEKDAY}(?:s|s?{GAP}(?:morning|afternoon|evening|night)s)|weekends|weekdays)"
+        r"|(?P<adverb>daily|(?:bi)?weekly|monthly|yearly|annually|quarterly|nightly)"
+        rf"|(?:once|twice|{AMOUNT}{GAP}(?:times|days|nights|hours)){GAP}(?:an?|per|each|every){GAP}"
+        r"(?:day|night|week|weekend|month|year|quarter))\b",
         _habit,
     ),
     rule("within", rf"within{GAP}(?:the{GAP}(?:next{GAP}|coming{GAP})?)?{SPAN}\b", _within),
