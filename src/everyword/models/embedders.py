@@ -67,9 +67,9 @@ def load_named(name: str, *, folder: Folder = None) -> Embedder:
 
         return HashingEmbedder()
     if name.startswith(("openai:", "http://", "https://")):
-        from everyword.models.endpoint import EndpointEmbedder, EndpointSettings
+        from everyword.models.endpoint import EndpointEmbedder
 
-        return EndpointEmbedder(EndpointSettings.parse(name))
+        return EndpointEmbedder(name)
     raise InvalidSetting(f"Unknown embedder {name!r}.", fix=f"Choose {CHOICES}.")
 
 
