@@ -129,7 +129,8 @@ def _everyword_small(lines: list[str], questions: list[str], rng: np.random.Gene
 
 def _colbert_small(lines: list[str], questions: list[str], rng: np.random.Generator) -> Fitted:
     encoder = TokenEncoder(find_model(COLBERT_SMALL))
-    states = list(_with_progress(encoder.encode_many(lines, Marker.PASSAGE), len(lines)))
+    encoded = _with_progress(encoder.encode_many(lines, Marker.PASSAGE), len(lines))
+    states = [text.tokens for text in encoded]
     components, _ = _components(np.concatenate(states))
     # Rounded first, so that all that follows is fitted to what will be used.
     projection = components[:, : ColbertSmall.TOKEN_DIMS].astype(np.float16)
@@ -145,7 +146,8 @@ def _colbert_small(lines: list[str], questions: list[str], rng: np.random.Genera
         "pooled_mean": pooled_mean.astype(np.float32),
         "pooled_projection": pooled_projection.astype(np.float16),
     }
-    asked = np.concatenate(list(encoder.encode_many(questions, Marker.QUESTION))) @ projection.astype(np.float32)
+    asked = np.concatenate([text.tokens for text in encoder.encode_many(questions, Marker.QUESTION)])
+    asked = asked @ projection.astype(np.float32)
     return codec | quantizer(np.concatenate(tokens), unit(asked), rng), tokens
 
 

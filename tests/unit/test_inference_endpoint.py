@@ -17,7 +17,8 @@ import pytest
 
 from everyword.errors import EmbeddingFailed, InvalidSetting
 from everyword.models.embedders import load_embedder, load_named
-from everyword.models.endpoint import EndpointEmbedder, EndpointSettings
+from everyword.models.endpoint import EndpointEmbedder
+from everyword.models.http_client import RetryPolicy
 from llm_server import dripping, flooding, raw
 from llm_server import serving as talking
 
@@ -86,11 +87,20 @@ def serving(*script: Callable[[dict[str, Any]], Answer]) -> Iterator[Server]:
         thread.join()
 
 
+@pytest.fixture(autouse=True)
+def own_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVERYWORD_EMBEDDING_KEY", KEY)
+
+
 @contextmanager
-def asking(server: Server, **settings: Any) -> Iterator[tuple[EndpointEmbedder, list[float]]]:
+def asking(
+    server: Server | str, *, dimensions: int | None = None, batch: int = 64, timeout: float = 30, attempts: int = 3
+) -> Iterator[tuple[EndpointEmbedder, list[float]]]:
     waits: list[float] = []
-    defaults: dict[str, Any] = {"url": server.url, "model": "m", "api_key": KEY, "attempts": 3}
-    embedder = EndpointEmbedder(EndpointSettings(**{**defaults, **settings}), sleep=waits.append)
+    url = server if isinstance(server, str) else server.url
+    spec = f"openai:m@{url}" + (f"?dimensions={dimensions}" if dimensions else "")
+    retry = RetryPolicy(timeout=timeout, attempts=attempts, sleep=waits.append)
+    embedder = EndpointEmbedder(spec, retry=retry, batch=batch)
     try:
         yield embedder, waits
     finally:
@@ -174,22 +184,18 @@ def test_a_slow_server_and_none_at_all_fail_in_time() -> None:
             embedder.question("x")
         assert len(waits) == 1
         gone = server.url
-    embedder = EndpointEmbedder(EndpointSettings(url=gone, model="m", attempts=1))
-    with pytest.raises(EmbeddingFailed, match="ConnectError"):
+    with asking(gone, attempts=1) as (embedder, _), pytest.raises(EmbeddingFailed, match="ConnectError"):
         embedder.question("x")
-    embedder.close()
 
 
 def test_a_server_that_drips_or_floods_is_given_up() -> None:
     row = json.dumps({"data": [{"embedding": [1.0] * 100}]})
     for step, message in ((dripping(0.01, raw(row)), "took too long"), (flooding(2), "more than 1 MiB")):
-        with talking(step) as server:
-            embedder = EndpointEmbedder(EndpointSettings(url=server.url, model="m", timeout=0.2, attempts=1, batch=2))
+        with talking(step) as server, asking(server.url, timeout=0.2, attempts=1, batch=2) as (embedder, _):
             started = time.monotonic()
             with pytest.raises(EmbeddingFailed, match=message):
                 embedder.question("x")
             assert time.monotonic() - started < 8
-            embedder.close()
 
 
 @pytest.mark.parametrize(
@@ -232,37 +238,39 @@ def test_the_key_is_never_shown(caplog: pytest.LogCaptureFixture) -> None:
     with serving(fixed(f"bad key {KEY}", 400)) as server, asking(server) as (embedder, _):
         with pytest.raises(EmbeddingFailed, match=r"bad key \[key\]") as caught:
             embedder.question("x")
-        assert KEY not in repr(embedder._settings) + str(caught.value) + caplog.text
+        assert KEY not in repr(vars(embedder)) + str(caught.value) + caplog.text
 
 
 def test_keys_come_from_the_environment_and_openai_s_goes_to_openai_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("EVERYWORD_EMBEDDING_KEY", raising=False)
+    def key(spec: str) -> str | None:
+        return EndpointEmbedder(spec)._http.key
+
+    monkeypatch.delenv("EVERYWORD_EMBEDDING_KEY")
     monkeypatch.setenv("OPENAI_API_KEY", "openai's")
-    assert EndpointSettings.parse("openai:text-embedding-3-small").key == "openai's"
-    assert EndpointSettings.parse("openai:m@http://localhost:1/v1").key is None
+    assert key("openai:text-embedding-3-small") == "openai's"
+    assert key("openai:m@http://localhost:1/v1") is None
     monkeypatch.setenv("EVERYWORD_EMBEDDING_KEY", "ours")
-    assert EndpointSettings.parse("openai:m@http://localhost:1/v1").key == "ours"
+    assert key("openai:m@http://localhost:1/v1") == "ours"
 
 
-def test_a_key_that_no_header_can_carry_is_refused_unshown() -> None:
+def test_a_key_that_no_header_can_carry_is_refused_unshown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVERYWORD_EMBEDDING_KEY", f"{KEY}\nx")
     with pytest.raises(InvalidSetting) as caught:
-        EndpointEmbedder(EndpointSettings(url="http://localhost:1/v1", model="m", api_key=f"{KEY}\nx"))
+        EndpointEmbedder("openai:m@http://localhost:1/v1")
     assert KEY not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("spec", "model", "url", "dimensions"),
+    ("spec", "name"),
     [
-        ("openai:m:latest@http://localhost:11434/v1/", "m:latest", "http://localhost:11434/v1", None),
-        ("openai:a/b@c@https://h/v1?dimensions=256", "a/b@c", "https://h/v1", 256),
-        ("https://h/v1#some-model", "some-model", "https://h/v1", None),
-        ("openai:text-embedding-3-small", "text-embedding-3-small", "https://api.openai.com/v1", None),
+        ("openai:m:latest@http://localhost:11434/v1/", "openai:m:latest@http://localhost:11434/v1"),
+        ("openai:a/b@c@https://h/v1?dimensions=256", "openai:a/b@c@https://h/v1?dimensions=256"),
+        ("https://h/v1#some-model", "openai:some-model@https://h/v1"),
+        ("openai:text-embedding-3-small", "openai:text-embedding-3-small@https://api.openai.com/v1"),
     ],
 )
-def test_specs_are_read_and_written(spec: str, model: str, url: str, dimensions: int | None) -> None:
-    settings = EndpointSettings.parse(spec)
-    assert (settings.model, settings.url, settings.dimensions) == (model, url, dimensions)
-    assert EndpointSettings.parse(settings.name) == settings
+def test_specs_are_read_and_written(spec: str, name: str) -> None:
+    assert EndpointEmbedder(spec).card_name == EndpointEmbedder(name).card_name == name
 
 
 @pytest.mark.parametrize(

@@ -129,12 +129,12 @@ def test_a_split_surrogate_pair_is_the_character_that_it_spells(embedder: Colber
 
 
 def test_ten_megabytes_are_cut_to_what_the_model_reads(encoder: TokenEncoder) -> None:
-    states = encoder.encode("some words of text " * 550_000, Marker.PASSAGE)
+    states = encoder.encode("some words of text " * 550_000, Marker.PASSAGE).tokens
     assert states.shape == (MAX_TOKENS, 384)
 
 
 def test_packing_and_unpacking_keeps_direction(encoder: TokenEncoder, codec: TokenCodec) -> None:
-    tokens = codec.tokens(encoder.encode(TEXTS[0], Marker.PASSAGE))
+    tokens = codec.tokens(encoder.encode(TEXTS[0], Marker.PASSAGE).tokens)
     back = codec.unpack(codec.pack(tokens))
     assert back.shape == tokens.shape
     cosines = (unit(back) * tokens).sum(axis=1)
@@ -143,7 +143,7 @@ def test_packing_and_unpacking_keeps_direction(encoder: TokenEncoder, codec: Tok
 
 
 def test_a_long_passage_is_stored_in_a_limited_number_of_vectors(encoder: TokenEncoder, codec: TokenCodec) -> None:
-    tokens = codec.tokens(encoder.encode(" ".join(TEXTS) * 3, Marker.PASSAGE))
+    tokens = codec.tokens(encoder.encode(" ".join(TEXTS) * 3, Marker.PASSAGE).tokens)
     assert len(tokens) > MOST_VECTORS
     back = codec.unpack(codec.pack(tokens))
     assert len(back) == MOST_VECTORS
@@ -151,8 +151,8 @@ def test_a_long_passage_is_stored_in_a_limited_number_of_vectors(encoder: TokenE
 
 
 def test_matches_are_those_of_the_plain_formula(encoder: TokenEncoder, codec: TokenCodec) -> None:
-    question = codec.tokens(encoder.encode("Where does Ana live?", Marker.QUESTION))
-    tokens = [codec.tokens(encoder.encode(text, Marker.PASSAGE)) for text in TEXTS]
+    question = codec.tokens(encoder.encode("Where does Ana live?", Marker.QUESTION).tokens)
+    tokens = [codec.tokens(encoder.encode(text, Marker.PASSAGE).tokens) for text in TEXTS]
     packed = [codec.pack(passage) for passage in tokens] * 60  # more than one block
     naive = [(question @ codec.unpack(passage).T).max(axis=1) for passage in packed[: len(TEXTS)]]
     matches = codec.matches(question, packed)

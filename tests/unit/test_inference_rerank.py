@@ -29,7 +29,6 @@ from everyword.models.rerankers import (
     EndpointReranker,
     Reranker,
     RerankFailed,
-    RerankSettings,
     load_reranker,
 )
 from llm_server import Asked, LLMServer, Sent, Step, chat, closing_midway, flooding, late, raw, serving
@@ -211,8 +210,10 @@ def tei(asked: Asked) -> Sent:
 @contextmanager
 def at(server: LLMServer, *, model: str = "m", **patience: Any) -> Iterator[EndpointReranker]:
     patience = {"attempts": 3, "sleep": lambda _: None, "jitter": lambda: 1.0, **patience}
-    settings = RerankSettings(url=f"{server.root}/rerank", model=model, api_key=KEY)
-    reranker = EndpointReranker(settings, retry=RetryPolicy(**patience))
+    spec = f"{server.root}/rerank" + (f"#{model}" if model else "")
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("EVERYWORD_RERANK_KEY", KEY)
+        reranker = EndpointReranker(spec, retry=RetryPolicy(**patience))
     try:
         yield reranker
     finally:
@@ -297,7 +298,7 @@ def test_the_key_is_never_shown(caplog: pytest.LogCaptureFixture) -> None:
     with serving(raw(f"bad key {KEY}", 400)) as server, at(server) as reranker:
         with pytest.raises(RerankFailed, match=r"bad key \[key\]") as caught:
             reranker.scores("q", ["p"])
-        assert KEY not in f"{caught.value} {reranker!r} {vars(reranker)['_settings']!r}" + caplog.text
+        assert KEY not in f"{caught.value} {reranker!r} {vars(reranker)!r}" + caplog.text
 
 
 # An LLM
@@ -378,22 +379,18 @@ def ranking(server: LLMServer) -> Iterator[Reranker]:
 
 
 @pytest.mark.parametrize(
-    ("spec", "url", "model"),
+    ("spec", "name"),
     [
-        ("http://h:1/rerank", "http://h:1/rerank", ""),
-        ("https://h/v1/rerank#BAAI/bge-reranker-v2-m3", "https://h/v1/rerank", "BAAI/bge-reranker-v2-m3"),
-        ("http://h/rerank/?model=a%2Fb", "http://h/rerank", "a/b"),
+        ("http://h:1/rerank", "http://h:1/rerank"),
+        ("https://h/v1/rerank#BAAI/bge-reranker-v2-m3", "https://h/v1/rerank#BAAI/bge-reranker-v2-m3"),
+        ("http://h/rerank/?model=a%2Fb", "http://h/rerank#a/b"),
     ],
 )
-def test_specs_are_read_and_written(spec: str, url: str, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = RerankSettings.parse(spec)
-    assert (settings.url, settings.model) == (url, model)
-    assert RerankSettings.parse(settings.name) == settings
-    monkeypatch.setenv("EVERYWORD_RERANK_KEY", "ours")
-    assert settings.key == "ours"
-    reranker = load_reranker(spec)
-    assert reranker is not None
-    assert reranker.name == settings.name
+def test_specs_are_read_and_written(spec: str, name: str) -> None:
+    for written in (spec, name):
+        reranker = load_reranker(written)
+        assert reranker is not None
+        assert reranker.name == name
 
 
 @pytest.mark.parametrize("spec", ["bge", "llm", "", "http://", "http://me:secret@h/rerank", "http://h:x/rerank", 3])

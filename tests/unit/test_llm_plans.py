@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 
 from everyword import Memory
-from everyword.knowledge.llm.plans import SCHEMA
-from everyword.models.llm.json_schema import check_schema, is_closed
 from everyword.types.concepts import Debt, EdgeKind
 from llm_memory import MISBEHAVING, MONDAY, MovedClock, remembering
 from llm_server import Asked, Step, chat, serving
@@ -513,8 +511,3 @@ def test_no_concept_no_question(clock: MovedClock) -> None:
         tell(memory, BOILER[:2])
         memory.admin.settle()
         assert server.asked == []
-
-
-def test_the_schema_can_be_held_to() -> None:
-    check_schema(SCHEMA)
-    assert is_closed(SCHEMA)

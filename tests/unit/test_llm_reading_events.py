@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from everyword.engine.llm_budget import FileLedger, Metered
+from everyword.engine.llm_budget import Allowance, Metered
 from everyword.errors import AllowanceSpent, LLMGarbage, LLMRefused, LLMUnavailable
 from everyword.knowledge.drafts import drafts_of
 from everyword.knowledge.llm.answers import MOST_STATEMENTS, MOST_SURE, SCHEMA
@@ -21,9 +22,8 @@ from everyword.knowledge.llm.scene import LONGEST_READ, Scene, is_for_llm
 from everyword.knowledge.llm.stored import LLMReading, beside, from_body, to_body
 from everyword.knowledge.reading import read_event as read_by_model
 from everyword.models.http_client import RetryPolicy
-from everyword.models.llm.budget import Allowance
 from everyword.models.llm.client import load_llm
-from everyword.models.llm.json_schema import check_schema, is_closed, read_json
+from everyword.models.llm.json_schema import read_json
 from everyword.models.protocol import Reply
 from everyword.models.reader.reader import Reader
 from everyword.settings import Settings
@@ -134,11 +134,6 @@ def test_a_megabyte_is_cut_and_what_is_no_text_is_replaced() -> None:
     scene = Scene(event=event("\ud800\x00" + "word " * 300_000), names=("n" * 5_000,))
     assert len(scene.prompt()) < LONGEST_READ + 1_500
     scene.prompt().encode()
-
-
-def test_the_schema_is_one_that_strict_servers_take() -> None:
-    check_schema(SCHEMA)
-    assert is_closed(SCHEMA)
 
 
 def test_what_programs_report_is_not_read() -> None:
@@ -261,7 +256,7 @@ def test_hostile_texts_are_read_like_others(text: str) -> None:
 
 
 def test_more_statements_than_fit_are_no_answer() -> None:
-    with pytest.raises(LLMGarbage, match="length"):
+    with pytest.raises(LLMGarbage, match="at most 20"):
         read(Scene(event=event()), *([GREYHOUND] * (MOST_STATEMENTS + 1)))
 
 
@@ -328,34 +323,39 @@ def test_what_the_reader_found_stays_its_own() -> None:
 # The budget
 
 
-def test_tokens_are_counted_in_the_file_for_all_who_share_it(tmp_path: Any) -> None:
-    path, today = tmp_path / "memory.db", date(2026, 4, 2)
-    first, second = (open_store(path, Settings()) for _ in range(2))
-    FileLedger(first).spend(today, 300)
-    FileLedger(second).spend(today, 50)
-    assert FileLedger(first).spent(today) == 350
-    assert FileLedger(second).spent(date(2026, 4, 3)) == 0
-    FileLedger(second).spend(date(2026, 4, 3), 7)
-    assert FileLedger(first).spent(date(2026, 4, 3)) == 7
-    FileLedger(first).spend(today, -50)  # what was begun before midnight and ends after it
-    assert FileLedger(first).spent(date(2026, 4, 3)) == 7
-    assert FileLedger(first).take(date(2026, 4, 3), 90, limit=100)
-    assert not FileLedger(second).take(date(2026, 4, 3), 4, limit=100)
-    for store in (first, second):
+def test_tokens_are_counted_in_the_file_for_all_who_share_it(tmp_path: Path) -> None:
+    days = [AT]
+    stores = [open_store(tmp_path / "memory.db", Settings()) for _ in range(2)]
+    first, second = (Allowance(store, tokens_per_day=1_000, clock=lambda: days[-1]) for store in stores)
+
+    def use(allowance: Allowance, tokens: int) -> None:
+        with allowance.hold(tokens) as hold:
+            hold.used = tokens
+
+    use(first, 300)
+    use(second, 600)
+    with pytest.raises(AllowanceSpent, match="100 of 1,000 are left"):
+        use(first, 101)
+    with first.hold(100):  # begun before midnight, and over after it
+        days.append(AT + timedelta(days=1))
+        use(second, 990)
+    with pytest.raises(AllowanceSpent, match="10 of 1,000 are left"):
+        use(first, 11)
+    for store in stores:
         store.close()
 
 
-def test_nothing_is_sent_when_what_is_left_does_not_suffice(tmp_path: Any) -> None:
+def test_nothing_is_sent_when_what_is_left_does_not_suffice(tmp_path: Path) -> None:
     store = open_store(tmp_path / "memory.db", Settings())
-    allowance = Allowance(tokens_per_day=5_000, clock=lambda: AT, ledger=FileLedger(store))
+    allowance = Allowance(store, tokens_per_day=5_000, clock=lambda: AT)
     own = Metered(Own("{}"), allowance)
     assert own.complete(system="", prompt="x", max_tokens=4_000).tokens_in == 100
-    assert allowance.left == 5_000 - 110
-    with pytest.raises(AllowanceSpent):
+    with pytest.raises(AllowanceSpent, match="4,890 of 5,000"):
         own.complete(system="", prompt="x", max_tokens=4_900)
     with pytest.raises(LLMGarbage):  # what it cost is not told: the most that it can have been is taken
         Metered(Own(LLMGarbage()), allowance).complete(system="", prompt="x", max_tokens=4_000)
-    assert allowance.left < 900
+    with pytest.raises(AllowanceSpent):
+        own.complete(system="", prompt="x", max_tokens=900)
     store.close()
 
 

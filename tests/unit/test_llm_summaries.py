@@ -11,8 +11,6 @@ import pytest
 from everyword import Memory, WrittenSentence
 from everyword.interfaces.cli import main
 from everyword.knowledge.llm import plans
-from everyword.knowledge.llm.summaries import MOST_SENTENCES, SCHEMA
-from everyword.models.llm.json_schema import check_schema, is_closed
 from llm_memory import MISBEHAVING, MovedClock, remembering
 from llm_server import Asked, LLMServer, Step, chat, serving
 
@@ -224,9 +222,3 @@ def test_a_very_long_session_is_shown_in_part_from_its_first_turn_to_its_last(cl
         assert turns[-1]["text"].startswith("Turn number 149 ")
         assert len(asked.prompt) < 40_000
         assert written(memory)
-
-
-def test_the_schema_can_be_held_to() -> None:
-    check_schema(SCHEMA)
-    assert is_closed(SCHEMA)
-    assert SCHEMA["properties"]["sentences"]["maxItems"] == MOST_SENTENCES

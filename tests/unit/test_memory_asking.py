@@ -56,7 +56,7 @@ def answering(
     """Open the memory with an LLM that answers by a script."""
     with serving(*script) as server:
         patient = RetryPolicy(**{"attempts": 1, "sleep": lambda _: None, **patience})
-        llm = load_llm(f"{provider}:m@{server.url}", api_key="sk-secret", retry=patient)
+        llm = load_llm(f"{provider}:m@{server.url}", retry=patient)
         assert llm is not None
         try:
             with Memory.open(path, embedder="hashing", tokenizer="words", llm=llm) as memory:

@@ -129,11 +129,12 @@ def test_an_endpoint_that_is_wanted_and_away_leaves_the_file_its_own_vectors(
 
 
 def test_an_endpoint_that_keeps_failing_slowly_is_left_alone_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    from everyword.models.endpoint import EndpointEmbedder, EndpointSettings
+    from everyword.models.endpoint import EndpointEmbedder
+    from everyword.models.http_client import RetryPolicy
 
     with serving(late(0.3, raw("{}"))) as server:
-        settings = EndpointSettings(url=server.url, model="e", timeout=0.1, attempts=2)
-        embedder = EndpointEmbedder(settings, sleep=lambda _: None)
+        retry = RetryPolicy(timeout=0.1, attempts=2, sleep=lambda _: None)
+        embedder = EndpointEmbedder(f"openai:e@{server.url}", retry=retry)
         for _ in range(4):
             with pytest.raises(EmbeddingFailed, match=r"2 attempts"):
                 embedder.question("x")

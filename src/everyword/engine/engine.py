@@ -140,12 +140,15 @@ class Engine:
         """Load the LLM, if one is configured, limited to its daily token budget. Sends no request."""
         if self.llm_spec is None:
             return None
-        from everyword.engine.llm_budget import metered  # imports an HTTP client
+        from everyword.engine.llm_budget import Allowance, Metered  # imports an HTTP client
         from everyword.models.llm.client import load_llm
 
         llm = load_llm(self.llm_spec)
+        if llm is None or isinstance(llm, Metered):  # passed on by a worker; do not count its tokens twice
+            return llm
         limit = self.settings.llm_tokens_per_day
-        return None if llm is None else metered(llm, self.store, tokens_per_day=limit, clock=self.clock)
+        allowance = None if limit is None else Allowance(self.store, tokens_per_day=limit, clock=self.clock)
+        return Metered(llm, allowance)
 
     @cached_property
     def reranker(self) -> Reranker | None:

@@ -1,80 +1,98 @@
-"""Hold an LLM to the daily token budget of a memory, and count what each request uses."""
+"""Hold an LLM to the daily token budget of a memory, checked before each request is sent."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date
+from threading import Lock
 
-from everyword.errors import EverywordError, LLMGarbage, LLMRefused, LLMUnavailable, StoreError
-from everyword.models.llm.budget import Allowance, MemoryLedger, estimate_tokens, hold_in
-from everyword.models.llm.client import HttpLLM
+from everyword.errors import AllowanceSpent, EverywordError, LLMGarbage, LLMRefused, LLMUnavailable, StoreError
+from everyword.models.llm.client import estimate_tokens
 from everyword.models.protocol import DEFAULT_MAX_TOKENS, LLM, Reply, Schema, well_formed
-from everyword.storage.protocol import FileWriter, Store
+from everyword.storage.protocol import FileReader, FileWriter, Store
 from everyword.storage.rows import IN_MEMORY
 from everyword.types.times import Clock
 
 LLM_TOKENS = "llm_tokens"  # a fact in the store: the day, and the tokens spent on it
 
 
-def metered(llm: LLM, store: Store, *, tokens_per_day: int | None, clock: Clock) -> Metered:
-    """Limit an LLM to a number of tokens a day; None: count nothing."""
-    if tokens_per_day is None:
-        return Metered(llm, None)
-    if isinstance(llm, Metered):
-        return llm  # passed on by a worker; do not count its tokens twice
-    # No other process writes to such a store, so the count stays in memory and needs no write during a read.
-    alone = store.read_only or store.location == IN_MEMORY
-    ledger = MemoryLedger() if alone else FileLedger(store)
-    allowance = Allowance(tokens_per_day=tokens_per_day, clock=clock, ledger=ledger)
-    # Our own client may repeat a request to get valid JSON, so it counts each request itself.
-    return Metered(llm.within(allowance), None) if isinstance(llm, HttpLLM) else Metered(llm, allowance)
+class Hold:
+    """The tokens reserved for one request; the request records what it used."""
+
+    used = 0
 
 
-class FileLedger:
-    """Keeps the tokens spent on the current day in the store."""
+class Allowance:
+    """A limit of tokens per UTC day, input and output together, shared by all processes of a store.
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    A request reserves the most that it can use before it is sent, and fails if that is not free; the answer corrects
+    the reservation. Tokens of requests that the server never answered are unknown and not counted.
+    """
+
+    def __init__(self, store: Store, *, tokens_per_day: int, clock: Clock) -> None:
+        self._limit = tokens_per_day
+        self._clock = clock
+        # No other process writes to such a store, so the count stays in memory and needs no write during a read.
+        self._store = None if store.read_only or store.location == IN_MEMORY else store
         self._unwritten: Counter[date] = Counter()
+        self._lock = Lock()
 
-    def spent(self, day: date) -> int:
-        """Return the tokens spent on a day."""
-        with self._store.file_reader() as reader:
-            return _on(day, reader.fact(LLM_TOKENS)) + self._unwritten[day]
+    @contextmanager
+    def hold(self, most: int) -> Generator[Hold]:
+        """Reserve tokens for one request or raise AllowanceSpent; afterwards charge what it used, even if it failed."""
+        hold, day = Hold(), self._clock().astimezone(UTC).date()
+        with self._lock:
+            self._take(day, most)
+        try:
+            yield hold
+        finally:
+            with self._lock:
+                self._spend(day, hold.used - most)
 
-    def take(self, day: date, tokens: int, *, limit: int) -> bool:
+    def _take(self, day: date, tokens: int) -> None:
         """Reserve tokens if the limit allows, checked and written in one transaction."""
+        if self._store is None:
+            self._unwritten[day] += self._checked(day, tokens, self._unwritten[day])
+            return
         try:
             with self._store.file_writer() as writer:
-                spent = _on(day, writer.fact(LLM_TOKENS)) + self._unwritten[day]
-                if spent + tokens > limit:
-                    return False
-                self._write(writer, day, spent + tokens)
+                spent = _on(day, writer) + self._unwritten[day]
+                _write(writer, day, spent + self._checked(day, tokens, spent))
         except StoreError as error:
             raise LLMUnavailable(f"The LLM is not asked because its tokens can't be counted now: {error}") from error
         self._unwritten.clear()
-        return True
 
-    def spend(self, day: date, tokens: int) -> None:
-        """Add tokens that were used. If they can't be written now, the next write includes them."""
+    def _checked(self, day: date, tokens: int, spent: int) -> int:
+        if spent + tokens > self._limit:
+            free = max(0, self._limit - spent)
+            raise AllowanceSpent(
+                f"This request may use {tokens:,} tokens, and {free:,} of {self._limit:,} are left on {day} (UTC).",
+                fix="Wait for tomorrow, ask for less, or raise tokens_per_day.",
+            )
+        return tokens
+
+    def _spend(self, day: date, tokens: int) -> None:
+        """Add used tokens or return reserved ones. If they can't be written now, the next write includes them."""
         self._unwritten[day] += tokens
-        with suppress(StoreError):
-            with self._store.file_writer() as writer:
-                self._write(writer, day, _on(day, writer.fact(LLM_TOKENS)) + self._unwritten[day])
-            self._unwritten.clear()
-
-    def _write(self, writer: FileWriter, day: date, spent: int) -> None:
-        noted, _, _ = (writer.fact(LLM_TOKENS) or "").partition(" ")
-        if noted <= day.isoformat():  # a request from before midnight may end after one of the next day
-            writer.set_fact(LLM_TOKENS, f"{day.isoformat()} {max(0, spent)}")
+        if self._store is not None:
+            with suppress(StoreError):
+                with self._store.file_writer() as writer:
+                    _write(writer, day, _on(day, writer) + self._unwritten[day])
+                self._unwritten.clear()
 
 
-def _on(day: date, fact: str | None) -> int:
-    noted, _, tokens = (fact or "").partition(" ")
+def _write(writer: FileWriter, day: date, spent: int) -> None:
+    noted, _, _ = (writer.fact(LLM_TOKENS) or "").partition(" ")
+    if noted <= day.isoformat():  # a request from before midnight may end after one of the next day
+        writer.set_fact(LLM_TOKENS, f"{day.isoformat()} {max(0, spent)}")
+
+
+def _on(day: date, reader: FileReader) -> int:
+    noted, _, tokens = (reader.fact(LLM_TOKENS) or "").partition(" ")
     return int(tokens) if noted == day.isoformat() else 0
 
 
@@ -84,11 +102,7 @@ class Metered:
     def __init__(self, llm: LLM, allowance: Allowance | None) -> None:
         self._llm = llm
         self._allowance = allowance
-
-    @property
-    def name(self) -> str:
-        """Return the name of the wrapped LLM."""
-        return self._llm.name
+        self.name = llm.name
 
     def complete(
         self,
@@ -101,37 +115,37 @@ class Metered:
     ) -> Reply:
         """Answer if the budget covers the largest possible use; count the actual use."""
         most = estimate_tokens(system, prompt, json.dumps(schema or {})) + max_tokens
-        with hold_in(self._allowance, most) as hold:
+        with self._held(most) as hold:
             try:
                 reply = self._llm.complete(
                     system=system, prompt=prompt, schema=schema, max_tokens=max_tokens, temperature=temperature
                 )
-            except EverywordError as error:
-                hold.spend(_used(error, most))
+            except (LLMGarbage, LLMRefused) as error:  # it was answered; if the cost is unknown, take the largest
+                hold.used = most if error.tokens is None else error.tokens
                 raise
-            except Exception as error:  # the LLM may be the caller's code
-                raise self._failed(error) from error
-            hold.spend(reply.tokens_in + reply.tokens_out)
+            hold.used = reply.tokens_in + reply.tokens_out
             # Lone surrogates can't be stored.
             return replace(reply, text=well_formed(reply.text), model=well_formed(reply.model))
 
     def stream(
         self, *, system: str, prompt: str, max_tokens: int = DEFAULT_MAX_TOKENS, temperature: float = 0.0
     ) -> Iterator[str]:
-        """Stream an answer if the budget covers the largest possible use; the use is estimated."""
+        """Stream an answer if the budget covers the largest possible use; without a count, the use is estimated."""
         asked = estimate_tokens(system, prompt)
-        with hold_in(self._allowance, asked + max_tokens) as hold:
-            hold.spend(asked)
-            try:
-                for piece in self._llm.stream(
-                    system=system, prompt=prompt, max_tokens=max_tokens, temperature=temperature
-                ):
-                    hold.spend(estimate_tokens(piece))
-                    yield well_formed(piece)
-            except EverywordError:
-                raise
-            except Exception as error:
-                raise self._failed(error) from error
+        with self._held(asked + max_tokens) as hold:
+            hold.used, received = asked, 0
+            pieces = iter(
+                self._llm.stream(system=system, prompt=prompt, max_tokens=max_tokens, temperature=temperature)
+            )
+            while True:
+                try:
+                    piece = next(pieces)
+                except StopIteration as end:
+                    hold.used = hold.used if end.value is None else end.value
+                    return
+                received += len(piece.encode("utf-8", "surrogatepass"))
+                hold.used = asked + estimate_tokens("x" * received)
+                yield well_formed(piece)
 
     def close(self) -> None:
         """Close the wrapped LLM."""
@@ -139,13 +153,13 @@ class Metered:
         if callable(end):
             end()
 
-    def _failed(self, error: Exception) -> LLMUnavailable:
-        return LLMUnavailable(well_formed(f"The LLM {self.name} failed: {type(error).__name__}: {error}."))
-
-
-def _used(error: EverywordError, most: int) -> int:
-    """Return the tokens of a failed request; if it was answered and the number is unknown, the largest possible."""
-    tokens = getattr(error, "tokens", None)
-    if tokens is None:
-        return most if isinstance(error, LLMGarbage | LLMRefused) else 0
-    return tokens
+    @contextmanager
+    def _held(self, most: int) -> Generator[Hold]:
+        with nullcontext(Hold()) if self._allowance is None else self._allowance.hold(most) as hold:
+            try:
+                yield hold
+            except EverywordError:
+                raise
+            except Exception as error:  # the LLM may be the caller's code
+                reason = f"The LLM {self.name} failed: {type(error).__name__}: {error}."
+                raise LLMUnavailable(well_formed(reason)) from error

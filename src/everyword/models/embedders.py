@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import Thread
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,12 +43,10 @@ Folder = str | os.PathLike[str] | None
 
 def load_embedder(spec: EmbedderSpec = None, *, folder: Folder = None) -> Embedder | None:
     """Create the embedder that a setting names, or None for words only; `folder` holds its files."""
-    if spec is None:
-        return load_named(DEFAULT, folder=folder)
     if spec == "none":
         return None
-    if isinstance(spec, str):
-        return load_named(spec, folder=folder)
+    if spec is None or isinstance(spec, str):
+        return load_named(DEFAULT if spec is None else spec, folder=folder)
     # Not isinstance(spec, Embedder): that reads `card`, which asks the server of an endpoint.
     if callable(getattr(spec, "passages", None)) and callable(getattr(spec, "question", None)):
         return spec
@@ -67,29 +65,53 @@ def load_named(name: str, *, folder: Folder = None) -> Embedder:
 
         return HashingEmbedder()
     if name.startswith(("openai:", "http://", "https://")):
-        from everyword.models.endpoint import EndpointEmbedder, EndpointSettings
+        from everyword.models.endpoint import EndpointEmbedder
 
-        return EndpointEmbedder(EndpointSettings.parse(name))
+        return EndpointEmbedder(name)
     raise InvalidSetting(f"Unknown embedder {name!r}.", fix=f"Choose {CHOICES}.")
 
 
-class LateInteractionEmbedder:
+class LateInteractionEmbedder(ABC):
     """An embedder with token vectors. It finds its files when created and loads them when first used."""
 
     repeatable = True  # the same text gives the same bytes on the same machine, so `verify` may compare them
 
+    MODEL: PinnedModel
+    ENCODER: Callable[[ModelFiles], TextEncoder]
     CODEC_FILE: Path
     TOKEN_DIMS: int
     FORM: bytes  # part of the version, since it decides which vectors are stored
 
-    def __init__(self, model: PinnedModel, files: ModelFiles, encoder: TextEncoder[Any]) -> None:
-        self._loadable = encoder
+    def __init__(self, *, folder: Folder = None) -> None:
+        files = find_model(self.MODEL, folder=folder)
+        self._encoder = type(self).ENCODER(files)
         self._codec_bytes = self.CODEC_FILE.read_bytes()
         self._warmed = False
         weights = files.sha256[MODEL]
         identity = (SAME_VECTORS.get(weights, weights) + files.sha256[TOKENIZER]).encode()
         version = hashlib.sha256(self.FORM + identity + self._codec_bytes).hexdigest()[:8]
-        self.card = ModelCard(name=model.name, version=version, dims=POOLED_DIMS, token_dims=self.TOKEN_DIMS)
+        self.card = ModelCard(name=self.MODEL.name, version=version, dims=POOLED_DIMS, token_dims=self.TOKEN_DIMS)
+
+    def passages(self, texts: Sequence[str]) -> list[Passage]:
+        """Encode texts that will be stored."""
+        return [
+            Passage(pooled=to_int8(encoded.pooled), tokens=self._codec.pack(self.stored(encoded)))
+            for encoded in map(self.encoded, self._encoder.encode_many(texts, Marker.PASSAGE))
+        ]
+
+    def question(self, text: str) -> Question:
+        """Encode a question."""
+        self._warmed = True
+        encoded = self.encoded(self._encoder.encode(text, Marker.QUESTION))
+        return Question(pooled=encoded.pooled, tokens=encoded.tokens, unread=self._encoder.unread(text))
+
+    @abstractmethod
+    def encoded(self, output: Encoded) -> Encoded:
+        """Compute the vectors of a text from the encoder's output."""
+
+    @abstractmethod
+    def stored(self, encoded: Encoded) -> NDArray[np.float32]:
+        """Choose the token vectors that are stored."""
 
     def warm(self) -> None:
         """Start loading in the background; a call that comes too early waits for it."""
@@ -107,7 +129,7 @@ class LateInteractionEmbedder:
         # An error here comes again, and is reported, in the call that needs the model.
         with contextlib.suppress(EverywordError):
             _ = self._codec
-            self._loadable.load()
+            self._encoder.load()
 
     @cached_property
     def _codec(self) -> TokenCodec:
@@ -117,6 +139,8 @@ class LateInteractionEmbedder:
 class EverywordSmall(LateInteractionEmbedder):
     """The default: our own encoder of six layers. One pass gives token vectors and the pooled vector."""
 
+    MODEL = EVERYWORD_SMALL
+    ENCODER = TwoHeadEncoder
     CODEC_FILE = CODECS / "everyword-small.npz"
     TOKEN_DIMS = 80
     FORM = b"markers and punctuation dropped"
@@ -128,23 +152,8 @@ class EverywordSmall(LateInteractionEmbedder):
         1036, 1063, 1064, 1065, 1066, 1516, 1517, 1520, 1521, 1523, 1524, 1529,
     ])  # fmt: skip
 
-    def __init__(self, *, folder: Folder = None) -> None:
-        files = find_model(EVERYWORD_SMALL, folder=folder)
-        self._encoder = TwoHeadEncoder(files)
-        super().__init__(EVERYWORD_SMALL, files, self._encoder)
-
-    def passages(self, texts: Sequence[str]) -> list[Passage]:
-        """Encode texts that will be stored."""
-        return [
-            Passage(pooled=to_int8(encoded.pooled), tokens=self._codec.pack(self.stored(encoded)))
-            for encoded in self._encoder.encode_many(texts, Marker.PASSAGE)
-        ]
-
-    def question(self, text: str) -> Question:
-        """Encode a question."""
-        self._warmed = True
-        encoded = self._encoder.encode(text, Marker.QUESTION)
-        return Question(pooled=encoded.pooled, tokens=encoded.tokens, unread=self._encoder.unread(text))
+    def encoded(self, output: Encoded) -> Encoded:
+        return output
 
     def stored(self, encoded: Encoded) -> NDArray[np.float32]:
         """Drop the tokens that are not stored; of a text without any other, keep the first."""
@@ -155,35 +164,15 @@ class EverywordSmall(LateInteractionEmbedder):
 class ColbertSmall(LateInteractionEmbedder):
     """answerai-colbert-small-v1: twelve layers, half as fast. The codec computes both kinds of vectors."""
 
+    MODEL = COLBERT_SMALL
+    ENCODER = TokenEncoder
     CODEC_FILE = CODECS / "colbert-small.npz"
     TOKEN_DIMS = 96
     FORM = b"markers dropped"
 
-    def __init__(self, *, folder: Folder = None) -> None:
-        files = find_model(COLBERT_SMALL, folder=folder)
-        self._encoder = TokenEncoder(files)
-        super().__init__(COLBERT_SMALL, files, self._encoder)
+    def encoded(self, output: Encoded) -> Encoded:
+        return output._replace(tokens=self._codec.tokens(output.tokens), pooled=self._codec.pooled(output.tokens))
 
-    def passages(self, texts: Sequence[str]) -> list[Passage]:
-        """Encode texts that will be stored."""
-        return [
-            Passage(
-                pooled=to_int8(self._codec.pooled(states)),
-                tokens=self._codec.pack(self._codec.tokens(_without_markers(states))),
-            )
-            for states in self._encoder.encode_many(texts, Marker.PASSAGE)
-        ]
-
-    def question(self, text: str) -> Question:
-        """Encode a question."""
-        self._warmed = True
-        states = self._encoder.encode(text, Marker.QUESTION)
-        return Question(
-            pooled=self._codec.pooled(states), tokens=self._codec.tokens(states), unread=self._encoder.unread(text)
-        )
-
-
-def _without_markers(states: NDArray[np.float32]) -> NDArray[np.float32]:
-    # [CLS], the passage marker and [SEP] describe the whole text. They are a twentieth of the bytes, and recall is the
-    # same without them.
-    return states[2:-1] if len(states) > 3 else states
+    def stored(self, encoded: Encoded) -> NDArray[np.float32]:
+        """Drop [CLS], the passage marker and [SEP]: a twentieth of the bytes, and recall is the same without them."""
+        return encoded.tokens[2:-1] if len(encoded.tokens) > 3 else encoded.tokens

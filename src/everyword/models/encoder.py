@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterator, Sequence
 from enum import IntEnum
 from functools import partial
 from threading import Lock, Thread
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,14 @@ class Marker(IntEnum):
 
 
 Floats = NDArray[np.float32]
-Made = TypeVar("Made")
+
+
+class Encoded(NamedTuple):
+    """What a model gives for one text; each vector has unit length."""
+
+    ids: NDArray[np.int64]  # (tokens,), markers included
+    tokens: Floats  # (tokens, token_dims)
+    pooled: Floats  # (dims,)
 
 
 class FairSemaphore:
@@ -75,7 +82,7 @@ class FairSemaphore:
                     self._free += 1
 
 
-class TextEncoder(ABC, Generic[Made]):
+class TextEncoder(ABC):
     """Run a model on one text at a time: with int8 weights a text's vectors depend on the rest of its batch."""
 
     def __init__(self, files: ModelFiles) -> None:
@@ -93,11 +100,11 @@ class TextEncoder(ABC, Generic[Made]):
         """Load the model and its tokenizer if they are not loaded."""
         self._single_session()
 
-    def encode(self, text: str, marker: Marker) -> Made:
+    def encode(self, text: str, marker: Marker) -> Encoded:
         """Encode a text."""
         return self._run(self._single_session(), marker, text)
 
-    def encode_many(self, texts: Sequence[str], marker: Marker) -> Iterator[Made]:
+    def encode_many(self, texts: Sequence[str], marker: Marker) -> Iterator[Encoded]:
         """Encode texts in order, with many texts one per core in parallel.
 
         Large calls share the cores text by text. Small ones, such as a question or a short event, never wait for them.
@@ -122,7 +129,7 @@ class TextEncoder(ABC, Generic[Made]):
         words = well_formed(text[:MAX_CHARACTERS])
         return unread_share(words, open_tokenizer(self._files.paths["tokenizer.json"]).encode(words))
 
-    def _run(self, session: Session, marker: Marker, text: str) -> Made:
+    def _run(self, session: Session, marker: Marker, text: str) -> Encoded:
         encoder = open_tokenizer(self._files.paths["tokenizer.json"])
         start, *words, end = encoder.encode(well_formed(text[:MAX_CHARACTERS])).ids
         row = np.array([start, marker, *words[: MAX_TOKENS - 3], end], np.int64)
@@ -131,12 +138,12 @@ class TextEncoder(ABC, Generic[Made]):
         except Exception as error:  # onnxruntime has no common error class
             raise EmbeddingFailed(f"The model failed on a text of {len(words)} tokens: {error}") from error
 
-    def _run_in_slot(self, session: Session, marker: Marker, text: str) -> Made:
+    def _run_in_slot(self, session: Session, marker: Marker, text: str) -> Encoded:
         with self._slots.slot():
             return self._run(session, marker, text)
 
     @abstractmethod
-    def _infer(self, session: Session, ids: NDArray[np.int64]) -> Made:
+    def _infer(self, session: Session, ids: NDArray[np.int64]) -> Encoded:
         """Run the model on the ids of one text."""
 
     def _single_session(self) -> Session:
@@ -172,24 +179,16 @@ class TextEncoder(ABC, Generic[Made]):
             open_tokenizer(self._files.paths["tokenizer.json"])
 
 
-class TokenEncoder(TextEncoder[Floats]):
-    """Return the states of a text's tokens, markers included, each of unit length."""
+class TokenEncoder(TextEncoder):
+    """Return the states of a text's tokens, markers included; there is no pooled vector."""
 
-    def _infer(self, session: Session, ids: NDArray[np.int64]) -> Floats:
+    def _infer(self, session: Session, ids: NDArray[np.int64]) -> Encoded:
         row = ids[None]
         feeds = {"input_ids": row, "attention_mask": np.ones_like(row), "token_type_ids": np.zeros_like(row)}
-        return unit(session.run(["last_hidden_state"], feeds)[0][0])
+        return Encoded(ids, unit(session.run(["last_hidden_state"], feeds)[0][0]), np.empty(0, np.float32))
 
 
-class Encoded(NamedTuple):
-    """The outputs of a model with two heads for one text; each vector has unit length."""
-
-    ids: NDArray[np.int64]  # (tokens,), markers included
-    tokens: Floats  # (tokens, token_dims)
-    pooled: Floats  # (dims,)
-
-
-class TwoHeadEncoder(TextEncoder[Encoded]):
+class TwoHeadEncoder(TextEncoder):
     """Return projected token vectors and the pooled vector from one pass."""
 
     def _infer(self, session: Session, ids: NDArray[np.int64]) -> Encoded:

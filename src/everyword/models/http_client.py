@@ -2,39 +2,40 @@
 
 from __future__ import annotations
 
+import contextlib
 import email.utils
+import json
 import os
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from everyword.errors import InvalidSetting
+from everyword.errors import InvalidSetting, ModelError
 from everyword.extras import need
 from everyword.models.protocol import well_formed
 
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})  # HTTP statuses of temporary errors
 FIRST_WAIT = 0.5  # seconds; doubled with each attempt
 LONGEST_WAIT = 30.0  # seconds; for longer waits the job queue is better
-# After repeated failures, pause for this many times the time spent failing: callers lose at most a tenth of their time,
-# and a server that refuses at once is tried again soon.
-PAUSE_FACTOR = 10
-LONGEST_PAUSE = 60.0  # seconds
 SHOWN_CHARACTERS = 200  # of a server's message in an error
 DEFAULT_EXTRA = "llm"
 MAX_RESPONSE_BYTES = 8 * 1024 * 1024  # hundreds of times the longest expected response
 CONNECT_TIMEOUT = 10.0  # seconds; a running server accepts at once, however slow its model is
 
+Parsed = TypeVar("Parsed")
+Failure = TypeVar("Failure", bound=ModelError)
 
-class NoResponse(Exception):
-    """Every attempt failed. Callers turn this into one of the library's errors."""
 
+class Errors(NamedTuple):
+    """The errors that a client raises."""
 
-class ResponseTooLarge(Exception):
-    """The response exceeds the size limit. Callers turn this into one of the library's errors."""
+    unavailable: type[ModelError]  # every attempt failed
+    refused: type[ModelError]  # by the server's status
+    garbage: type[ModelError]  # the response can't be used
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,25 +63,33 @@ class HttpResponse:
     lines: Iterator[str] | None = None
 
 
+def bearer(key: str | None) -> dict[str, str]:
+    """Send a key as most servers expect it."""
+    return {"Authorization": f"Bearer {key}"} if key else {}
+
+
 class HttpClient:
-    """A client of one server."""
+    """A client of one server. It checks the URL, never shows the key, and raises the given errors only."""
 
     def __init__(
         self,
         url: str,
         *,
-        headers: Mapping[str, str],
-        key: str | None,
+        name: str,
+        errors: Errors,
+        form: str,
+        key_variables: Sequence[str],
+        headers: Callable[[str | None], Mapping[str, str]] = bearer,
         retry: RetryPolicy,
         max_bytes: int = MAX_RESPONSE_BYTES,
         extra: str = DEFAULT_EXTRA,
     ) -> None:
-        self.url = url
-        self._max_bytes = max_bytes
-        self._extra = extra
-        self._headers = {**headers}
-        self._key = key
-        self._retry = retry
+        """Check the settings. name: of the server, in errors; form: of the setting that has the URL."""
+        _check_url(url, form)
+        self.url, self._name, self._errors = url, name, errors
+        self._key_variables, self.key = key_variables, _find_key(key_variables)
+        self._headers = headers(self.key)
+        self._retry, self._max_bytes, self._extra = retry, max_bytes, extra
         self._lock = Lock()
         self._open_client: Any = None
 
@@ -92,9 +101,32 @@ class HttpClient:
         """Send JSON until the server responds; stream the lines of a 200 response, return any other whole."""
         return self._with_retries(lambda httpx: self._attempt(httpx, path, body, lines=True))
 
+    def accepted(self, answer: HttpResponse) -> HttpResponse:
+        """Return a response with the status 200, or raise what the server says."""
+        if answer.status == 200:
+            return answer
+        fix = None
+        if answer.status in {401, 403}:
+            fix = f"The key is missing or wrong: set {self._key_variables[0]}."
+        elif answer.status == 404:
+            fix = "Check the model's name and the path of the URL."
+        raise self.failed(self._errors.refused, f"HTTP {answer.status} {self.shown(answer.text)}".strip(), fix=fix)
+
+    def parsed(self, text: str, parse: Callable[[Any], Parsed], expected: str) -> Parsed:
+        """Parse a response in JSON, or say that it is not what was expected."""
+        try:
+            return parse(json.loads(text))
+        except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
+            reason = f"its response is not {expected} ({error}): {self.shown(text)!r}"
+            raise self.failed(self._errors.garbage, reason) from error
+
+    def failed(self, kind: type[Failure], reason: str, *, fix: str | None = None) -> Failure:
+        """Make an error that names the server."""
+        return kind(f"{self._name} failed: {reason.rstrip('.')}.", fix=fix)
+
     def shown(self, text: str) -> str:
         """Shorten a server's message for an error and remove the key from it."""
-        clean = text.replace(self._key, "[key]") if self._key else text
+        clean = text.replace(self.key, "[key]") if self.key else text
         return well_formed(clean[:SHOWN_CHARACTERS])
 
     def close(self) -> None:
@@ -122,19 +154,20 @@ class HttpClient:
                 failure = self.shown(f"HTTP {answer.status} {answer.text}").strip()
                 wait = answer.retry_after or wait
             if wait > LONGEST_WAIT:
-                raise NoResponse(f"{failure}; it asks to wait {wait:.0f} s")
+                raise self.failed(self._errors.unavailable, f"{failure}; it asks to wait {wait:.0f} s")
             if number + 1 < attempts:
                 self._retry.sleep(wait * self._retry.jitter())
-        raise NoResponse(f"{failure} ({attempts} attempts)" if attempts > 1 else failure)
+        reason = f"{failure} ({attempts} attempts)" if attempts > 1 else failure
+        raise self.failed(self._errors.unavailable, reason)
 
     def _attempt(self, httpx: Any, path: str, body: Mapping[str, Any], *, lines: bool) -> HttpResponse:
         client = self._client(httpx)
         deadline = time.monotonic() + self._retry.timeout
         response = client.send(client.build_request("POST", f"{self.url}{path}", json=body), stream=True)
         if lines and response.status_code == 200:
-            return HttpResponse(status=200, lines=_lines(httpx, response, self._max_bytes))
+            return HttpResponse(status=200, lines=self._lines(httpx, response))
         try:
-            content = b"".join(_chunks(response, deadline, self._max_bytes))
+            content = b"".join(self._chunks(response, deadline))
         finally:
             response.close()
         return HttpResponse(
@@ -142,6 +175,35 @@ class HttpClient:
             text=content.decode("utf-8", "replace"),
             retry_after=_parse_retry_after(response.headers.get("retry-after")),
         )
+
+    def _chunks(self, response: Any, deadline: float) -> Iterator[bytes]:
+        """Yield the bytes of a response within the limits of time and size."""
+        length = 0
+        for chunk in response.iter_bytes():
+            length += len(chunk)
+            if length > self._max_bytes:
+                raise self.failed(self._errors.garbage, f"it sent more than {self._max_bytes // 2**20} MiB")
+            # httpx limits each read only: a server that sends a byte at a time would block for ever.
+            if time.monotonic() > deadline:
+                raise TimeoutError("the response took too long")
+            yield chunk
+
+    def _lines(self, httpx: Any, response: Any) -> Iterator[str]:
+        """Yield the lines of a response as they come; a stream has no deadline while data comes."""
+        rest = bytearray()
+        try:
+            for chunk in self._chunks(response, float("inf")):
+                rest += chunk
+                if b"\n" in chunk:
+                    *whole, rest = rest.split(b"\n")
+                    yield from (line.decode("utf-8", "replace").rstrip("\r") for line in whole)
+        except httpx.RequestError as error:
+            reason = f"it broke off ({type(error).__name__}: {error})"
+            raise self.failed(self._errors.unavailable, reason) from error
+        finally:
+            response.close()
+        if rest:
+            yield rest.decode("utf-8", "replace")
 
     def _client(self, httpx: Any) -> Any:
         with self._lock:
@@ -153,7 +215,7 @@ class HttpClient:
             return self._open_client
 
 
-def check_url(url: str, *, form: str) -> None:
+def _check_url(url: str, form: str) -> None:
     """Reject a URL that is invalid or holds a password: URLs are shown, logged and stored."""
     try:
         parts = urlsplit(url)
@@ -168,13 +230,13 @@ def check_url(url: str, *, form: str) -> None:
         raise InvalidSetting(f"{url!r} is not a URL of a server.", fix=f"Use {form}.")
 
 
-def find_key(api_key: str | None, *variables: str) -> str | None:
-    """Return the explicit key, else that of the first variable that is set; reject one that no header can carry."""
-    for source, value in (("api_key", api_key), *((name, os.environ.get(name)) for name in variables)):
-        key = (value or "").strip()
+def _find_key(variables: Iterable[str]) -> str | None:
+    """Return the key in the first variable that is set; reject one that no header can carry."""
+    for name in variables:
+        key = os.environ.get(name, "").strip()
         if not key.isascii() or not key.isprintable():
             # Checked here, without showing the key, because httpx quotes a header that it rejects.
-            raise InvalidSetting(f"The key in {source} has characters that are invalid in a key.", fix="Copy it again.")
+            raise InvalidSetting(f"The key in {name} has characters that are invalid in a key.", fix="Copy it again.")
         if key:
             return key
     return None
@@ -183,41 +245,8 @@ def find_key(api_key: str | None, *variables: str) -> str | None:
 def _parse_retry_after(header: str | None) -> float | None:
     if not header:
         return None
-    try:
+    with contextlib.suppress(ValueError):
         return max(0.0, float(header))
-    except ValueError:
-        pass
-    try:
+    with contextlib.suppress(ValueError, OverflowError):
         return max(0.0, email.utils.parsedate_to_datetime(header).timestamp() - time.time())
-    except (ValueError, OverflowError):
-        return None
-
-
-def _chunks(response: Any, deadline: float, max_bytes: int) -> Iterator[bytes]:
-    """Yield the bytes of a response within the limits of time and size."""
-    length = 0
-    for chunk in response.iter_bytes():
-        length += len(chunk)
-        if length > max_bytes:
-            raise ResponseTooLarge(f"it sent more than {max_bytes // 2**20} MiB")
-        # httpx limits each read only: a server that sends a byte at a time would block for ever.
-        if time.monotonic() > deadline:
-            raise TimeoutError("the response took too long")
-        yield chunk
-
-
-def _lines(httpx: Any, response: Any, max_bytes: int) -> Iterator[str]:
-    """Yield the lines of a response as they come; a stream has no deadline while data comes."""
-    rest = bytearray()
-    try:
-        for chunk in _chunks(response, float("inf"), max_bytes):
-            rest += chunk
-            if b"\n" in chunk:
-                *whole, rest = rest.split(b"\n")
-                yield from (line.decode("utf-8", "replace").rstrip("\r") for line in whole)
-    except httpx.RequestError as error:
-        raise NoResponse(f"it broke off ({type(error).__name__}: {error})") from error
-    finally:
-        response.close()
-    if rest:
-        yield rest.decode("utf-8", "replace")
+    return None

@@ -103,7 +103,7 @@ DEFAULT_MAX_TOKENS = 1024  # of an LLM's answer: a page of text, which bounds th
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """An answer and the tokens of all attempts. With a schema, `text` is JSON that matches it."""
+    """An answer and the tokens that it took."""
 
     text: str
     tokens_in: int
@@ -126,7 +126,7 @@ class LLM(Protocol):
         max_tokens: int = DEFAULT_MAX_TOKENS,
         temperature: float = 0.0,
     ) -> Reply:
-        """Return the whole answer; with a schema (of an object), JSON that matches it."""
+        """Return the whole answer; with a schema (of an object), in JSON, which the caller checks."""
         ...
 
     def stream(

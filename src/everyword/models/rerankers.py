@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, cast
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everyword.errors import InvalidSetting, ModelDamaged, ModelError, ModelMissing, RerankFailed
 from everyword.models.encoder import MAX_CHARACTERS, MAX_TEXTS_AT_ONCE, MAX_TOKENS
-from everyword.models.http_client import (
-    HttpClient,
-    HttpResponse,
-    NoResponse,
-    ResponseTooLarge,
-    RetryPolicy,
-    check_url,
-    find_key,
-)
-from everyword.models.llm.json_schema import list_schema, object_schema, read_json
+from everyword.models.http_client import Errors, HttpClient, HttpResponse, RetryPolicy
+from everyword.models.llm.json_schema import ask_json, list_schema, object_schema
 from everyword.models.onnx import loading, open_session, register
 from everyword.models.protocol import LLM, Reranker, Schema, well_formed
 from everyword.models.tokenizers import open_any_tokenizer
@@ -71,36 +61,32 @@ def load_reranker(
     """Create the reranker that a setting names, or None; `folder` holds the model's files."""
     if spec is None or spec == "none":
         return None
-    if isinstance(spec, str):
-        return _load_named(spec, folder, llm)
-    if callable(getattr(spec, "scores", None)):
-        return spec
-    raise InvalidSetting(f"Unknown reranker of type {type(spec).__name__}.", fix=f"Choose {CHOICES}.")
-
-
-def _load_named(spec: str, folder: str | os.PathLike[str] | None, llm: LLM | None) -> Reranker:
+    if not isinstance(spec, str):
+        if callable(getattr(spec, "scores", None)):
+            return spec
+        raise InvalidSetting(f"Unknown reranker of type {type(spec).__name__}.", fix=f"Choose {CHOICES}.")
     if spec == CROSS_ENCODER.name:
         return CrossEncoder(find_model(CROSS_ENCODER, folder=folder), name=spec)
     if spec.startswith(FOLDER_PREFIX):
-        return _from_folder(Path(spec.removeprefix(FOLDER_PREFIX)), name=spec)
+        return CrossEncoder(_files_in(Path(spec.removeprefix(FOLDER_PREFIX))), name=spec)
     if spec.startswith(("http://", "https://")):
-        return EndpointReranker(RerankSettings.parse(spec))
-    if spec == "llm":
-        if llm is None:
-            raise InvalidSetting('reranker="llm" needs an LLM.', fix='Set llm as well, e.g. llm="ollama:llama3.2".')
-        return ListwiseReranker(llm)
-    raise InvalidSetting(f"Unknown reranker {spec!r}.", fix=f"Choose {CHOICES}.")
+        return EndpointReranker(spec)
+    if spec != "llm":
+        raise InvalidSetting(f"Unknown reranker {spec!r}.", fix=f"Choose {CHOICES}.")
+    if llm is None:
+        raise InvalidSetting('reranker="llm" needs an LLM.', fix='Set llm as well, e.g. llm="ollama:llama3.2".')
+    return ListwiseReranker(llm)
 
 
-def _from_folder(base: Path, *, name: str) -> CrossEncoder:
-    """Open the model.onnx and tokenizer.json of a folder, verified against its manifest if it has one."""
+def _files_in(base: Path) -> ModelFiles:
+    """Find the model.onnx and tokenizer.json of a folder, verified against its manifest if it has one."""
     missing = [file for file in (MODEL, TOKENIZER) if not (base / file).is_file()]
     if missing:
         raise ModelMissing(
             f"{base} has no {' and no '.join(missing)}.", fix="Export the model to ONNX into that folder."
         )
-    names = (MODEL, TOKENIZER, EXTERNAL_WEIGHTS) if (base / EXTERNAL_WEIGHTS).is_file() else (MODEL, TOKENIZER)
-    return CrossEncoder(unpinned_files(base, names), name=name)
+    weights = [EXTERNAL_WEIGHTS] if (base / EXTERNAL_WEIGHTS).is_file() else []
+    return unpinned_files(base, (MODEL, TOKENIZER, *weights))
 
 
 class CrossEncoder:
@@ -108,18 +94,13 @@ class CrossEncoder:
 
     def __init__(self, files: ModelFiles, *, name: str) -> None:
         self._files = files
-        self._name = name
+        self.name = name
         self.forget_sessions()
         register(self)
 
     def forget_sessions(self) -> None:
         self._lock = Lock()
         self._session: Any = None
-
-    @property
-    def name(self) -> str:
-        """The setting that names the model."""
-        return self._name
 
     def load(self) -> None:
         """Load the model and its tokenizer if they are not loaded."""
@@ -134,12 +115,10 @@ class CrossEncoder:
         query = _encoded(tokenizer, question)
         query.truncate(MAX_TOKENS - tokenizer.num_special_tokens_to_add(True) - MIN_PASSAGE_TOKENS)
         score = partial(self._score, session, tokenizer, query)
-        workers = min(os.cpu_count() or 1, MAX_TEXTS_AT_ONCE, len(passages))
-        if workers == 1:
-            return np.array([score(passage) for passage in passages], np.float32)
         # Imported here: a process that does not rerank does not need it.
         from concurrent.futures import ThreadPoolExecutor
 
+        workers = min(os.cpu_count() or 1, MAX_TEXTS_AT_ONCE, len(passages))
         with ThreadPoolExecutor(workers, thread_name_prefix="everyword-rerank") as pool:
             return np.array(list(pool.map(score, passages)), np.float32)
 
@@ -157,9 +136,9 @@ class CrossEncoder:
             feeds = {entry.name: known[entry.name] for entry in session.get_inputs()}
             found = session.run([session.get_outputs()[0].name], feeds)[0]
         except Exception as error:  # onnxruntime has no common error class
-            raise RerankFailed(f"{self._name} failed on a pair of {row.size} tokens: {error}") from error
+            raise RerankFailed(f"{self.name} failed on a pair of {row.size} tokens: {error}") from error
         if found.size != 1 or not np.isfinite(found).all():
-            raise RerankFailed(f"{self._name} returned {found.size} numbers for a pair, or one that is not finite.")
+            raise RerankFailed(f"{self.name} returned {found.size} numbers for a pair, or one that is not finite.")
         return float(found.reshape(()))
 
     def _opened(self) -> Any:
@@ -181,7 +160,7 @@ class CrossEncoder:
         shape = session.get_outputs()[0].shape
         if unknown or (len(shape) == 2 and isinstance(shape[1], int) and shape[1] != 1):
             raise RerankFailed(
-                f"{self._name} is not a cross-encoder: it takes {sorted(unknown) or 'a pair'} and returns {shape}.",
+                f"{self.name} is not a cross-encoder: it takes {sorted(unknown) or 'a pair'} and returns {shape}.",
                 fix="A reranker takes input_ids, attention_mask (and token_type_ids), and returns one logit per pair.",
             )
 
@@ -196,51 +175,26 @@ def _encoded(tokenizer: Any, text: str) -> Any:
         raise ModelDamaged(f"The tokenizer of the reranker failed: {error}", fix=f"Replace {TOKENIZER}.") from error
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RerankSettings:
-    """URL and model of an endpoint; a server with one model needs no name. The key is never shown."""
-
-    url: str  # whole, with /rerank
-    model: str = ""
-    api_key: str | None = field(default=None, repr=False)  # default: from the environment
-
-    def __post_init__(self) -> None:
-        check_url(self.url, form=FORM)
-
-    @classmethod
-    def parse(cls, spec: str) -> RerankSettings:
-        """Read URL#MODEL or URL?model=MODEL."""
-        url, _, model = spec.partition("#")
-        url, _, query = url.partition("?")
-        return cls(url=url.rstrip("/"), model=model or parse_qs(query).get("model", [""])[0])
-
-    @property
-    def name(self) -> str:
-        """The setting without the key, as parse() reads it."""
-        return f"{self.url}#{self.model}" if self.model else self.url
-
-    @property
-    def key(self) -> str | None:
-        """The key to send, from the settings or the environment."""
-        return find_key(self.api_key, KEY_VARIABLE)
-
-
 class EndpointReranker:
     """Request scores, in whichever of two formats the endpoint accepts, and check every response."""
 
-    def __init__(self, settings: RerankSettings, *, retry: RetryPolicy | None = None) -> None:
-        self._settings = settings
-        key = settings.key
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        retry = retry or RetryPolicy(timeout=TIMEOUT, attempts=ATTEMPTS)
-        self._http = HttpClient(settings.url, headers=headers, key=key, retry=retry)
+    def __init__(self, spec: str, *, retry: RetryPolicy | None = None) -> None:
+        """Read URL#MODEL or URL?model=MODEL; the URL is whole, and a server with one model needs no name."""
+        url, _, model = spec.partition("#")
+        url, _, query = url.partition("?")
+        url = url.rstrip("/")
+        self._model = model or parse_qs(query).get("model", [""])[0]
+        self._http = HttpClient(
+            url,
+            name=f"The reranking endpoint at {url.partition('://')[2].partition('/')[0]}",
+            errors=Errors(RerankFailed, RerankFailed, RerankFailed),
+            form=FORM,
+            key_variables=(KEY_VARIABLE,),
+            retry=retry or RetryPolicy(timeout=TIMEOUT, attempts=ATTEMPTS),
+        )
+        self.name = f"{url}#{self._model}" if self._model else url
         # Text Embeddings Inference serves one model and expects "texts"; all others expect a model and "documents".
-        self._wants_texts = not settings.model
-
-    @property
-    def name(self) -> str:
-        """The setting that names the endpoint."""
-        return self._settings.name
+        self._wants_texts = not self._model
 
     def scores(self, question: str, passages: Sequence[str]) -> NDArray[np.float32]:
         """Request scores; blank passages, which endpoints reject, come last."""
@@ -264,14 +218,8 @@ class EndpointReranker:
             other = self._post(question, passages, texts=not self._wants_texts)
             if other.status == 200:
                 answer, self._wants_texts = other, not self._wants_texts
-        if answer.status != 200:
-            hint = f"; set the key in {KEY_VARIABLE}" if answer.status in {401, 403} else ""
-            raise self._failed(f"HTTP {answer.status} {self._http.shown(answer.text)}".strip() + hint)
-        try:
-            return _in_order(json.loads(answer.text), len(passages))
-        except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
-            shown = self._http.shown(answer.text)
-            raise self._failed(f"its answer is not a score for each passage ({error}): {shown!r}") from error
+        in_order = partial(_in_order, len(passages))
+        return self._http.parsed(self._http.accepted(answer).text, in_order, "a score for each passage")
 
     def _post(self, question: str, passages: list[str], *, texts: bool) -> HttpResponse:
         body: dict[str, Any] = {"query": question}
@@ -279,19 +227,12 @@ class EndpointReranker:
             body |= {"texts": passages, "truncate": True}
         else:
             body |= {"documents": passages, "top_n": len(passages), "return_documents": False}
-        if self._settings.model:
-            body["model"] = self._settings.model
-        try:
-            return self._http.post("", body)
-        except (NoResponse, ResponseTooLarge) as error:
-            raise self._failed(str(error)) from error
-
-    def _failed(self, reason: str) -> RerankFailed:
-        host = urlsplit(self._settings.url).netloc
-        return RerankFailed(f"The reranking endpoint at {host} failed: {reason.rstrip('.')}.")
+        if self._model:
+            body["model"] = self._model
+        return self._http.post("", body)
 
 
-def _in_order(answer: Any, number: int) -> list[float]:
+def _in_order(number: int, answer: Any) -> list[float]:
     """Return the scores in the order of the passages; servers send the best first."""
     rows: Any = cast(Any, answer if isinstance(answer, list) else answer.get("results", answer.get("data")))
     found: dict[int, float] = {}
@@ -312,41 +253,29 @@ class ListwiseReranker:
 
     def __init__(self, llm: LLM) -> None:
         self._llm = llm
-
-    @property
-    def name(self) -> str:
-        """The name of the LLM."""
-        return f"llm:{self._llm.name}"
+        self.name = f"llm:{llm.name}"
 
     def scores(self, question: str, passages: Sequence[str]) -> NDArray[np.float32]:
         """Score passages by their rank; those that the LLM left out get 0."""
         scores = np.zeros(len(passages), np.float32)
         if not passages:
             return scores
-        for place, number in enumerate(self._ranking(question, passages)):
-            # If a number is repeated, its first rank counts.
-            if not scores[number - 1]:
-                scores[number - 1] = len(passages) - place
-        return scores
-
-    def _ranking(self, question: str, passages: Sequence[str]) -> list[int]:
+        # JSON, so that a passage can't imitate another passage or the question.
+        numbered = [{"number": place, "text": text[:MAX_LISTWISE_CHARACTERS]} for place, text in enumerate(passages, 1)]
+        rows = ",\n".join(map(json_text, numbered))
         number: Schema = {"type": "integer", "minimum": 1, "maximum": len(passages)}
-        schema = object_schema(ranking=list_schema(number, len(passages)))
         try:
-            reply = self._llm.complete(
+            answer, _ = ask_json(
+                self._llm,
                 system=SYSTEM,
-                prompt=_prompt(question, passages),
-                schema=schema,
+                prompt=f"Question: {json_text(question[:MAX_CHARACTERS])}\n\nPassages:\n[{rows}]",
+                schema=object_schema(ranking=list_schema(number, len(passages))),
                 max_tokens=TOKENS_FOR_FRAME + TOKENS_PER_PASSAGE * len(passages),
             )
-            # Checked again: the LLM may be the user's own object.
-            return read_json(reply.text, schema)["ranking"]
         except ModelError as error:
             raise RerankFailed(f"{error.detail} The hits keep their order.", fix=error.fix) from error
-
-
-def _prompt(question: str, passages: Sequence[str]) -> str:
-    # JSON, so that a passage can't imitate another passage or the question.
-    numbered = [{"number": place, "text": text[:MAX_LISTWISE_CHARACTERS]} for place, text in enumerate(passages, 1)]
-    rows = ",\n".join(map(json_text, numbered))
-    return f"Question: {json_text(question[:MAX_CHARACTERS])}\n\nPassages:\n[{rows}]"
+        for place, best in enumerate(answer["ranking"]):
+            # If a number is repeated, its first rank counts.
+            if not scores[best - 1]:
+                scores[best - 1] = len(passages) - place
+        return scores

@@ -23,7 +23,7 @@ from everyword.knowledge.concepts import GraphCache, carry_out, cause_of, execut
 from everyword.knowledge.llm.grounding import PLAN_PROMPT, Refused, as_written, beyond, extractor_of, prompt, unheard
 from everyword.knowledge.llm.stored import AS_READ, plan_to_json
 from everyword.knowledge.window import window_in
-from everyword.models.llm.json_schema import list_schema, object_schema, read_json
+from everyword.models.llm.json_schema import ask_json, list_schema, object_schema
 from everyword.models.protocol import LLM, Schema, well_formed
 from everyword.storage.protocol import Reader, Writer
 from everyword.storage.rows import PLAN, Job, Member
@@ -149,9 +149,8 @@ Entry = Mapping[str, Any]
 
 def propose(llm: LLM, view: View) -> Proposal:
     """Let an LLM look at the window. Raise an LLMError where its answer can't be read at all."""
-    reply = llm.complete(system=prompt(PLAN_PROMPT), prompt=view.prompt(), schema=SCHEMA, max_tokens=ANSWER_TOKENS)
+    reply = ask_json(llm, system=prompt(PLAN_PROMPT), prompt=view.prompt(), schema=SCHEMA, max_tokens=ANSWER_TOKENS)
     extractor = extractor_of(PLAN_PROMPT, reply.model)
-    answered: dict[str, list[Entry]] = read_json(reply.text, SCHEMA)
     reader = _Answer(view, extractor)
     # What is there is put in order before something is added to it, and words come last.
     read: Mapping[str, Callable[[Entry], Iterable[Operation]]] = {
@@ -166,7 +165,7 @@ def propose(llm: LLM, view: View) -> Proposal:
     refused: list[str] = []
     for part, operations in read.items():
         # An event comes in before another goes: a concept of three may change one of them for another.
-        for entry in sorted(answered[part], key=lambda one: not one.get("belongs", True)):
+        for entry in sorted(reply.value[part], key=lambda one: not one.get("belongs", True)):
             try:
                 plans.append(UpdatePlan(operations=tuple(operations(entry)), proposed_by=extractor))
             except Refused as reason:

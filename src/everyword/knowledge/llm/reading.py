@@ -18,7 +18,7 @@ from everyword.knowledge.llm.stored import LLMReading, is_of_llm, same_words, to
 from everyword.knowledge.reading import speaker_name
 from everyword.knowledge.statements import REJECT, change_of, derive, derive_anew, readings_of, stated
 from everyword.knowledge.window import window_in
-from everyword.models.llm.json_schema import read_json
+from everyword.models.llm.json_schema import ask_json
 from everyword.models.protocol import LLM, Tokenizer
 from everyword.storage.protocol import Reader, Writer
 from everyword.storage.rows import READ, STATEMENTS, Job
@@ -315,9 +315,8 @@ def read_event(llm: LLM, scene: Scene) -> LLMReading:
 
 def _pass(llm: LLM, name: str, scene: Scene, found: Sequence[str]) -> tuple[LLMReading, list[str]]:
     """Ask once; give what came of it, and the facts of the answer in words, for the next pass."""
-    reply = llm.complete(system=prompt(name), prompt=scene.prompt(found), schema=SCHEMA, max_tokens=ANSWER_TOKENS)
-    # Checked again: the LLM may be an object of the caller's.
-    answer: dict[str, list[dict[str, Any]]] = read_json(reply.text, SCHEMA)
+    reply = ask_json(llm, system=prompt(name), prompt=scene.prompt(found), schema=SCHEMA, max_tokens=ANSWER_TOKENS)
+    answer: dict[str, list[dict[str, Any]]] = reply.value
     extractor = f"{EXTRACTOR} {reply.model[:LONGEST_MODEL]}"
     told = [f"{fact['subject']} {fact['relation'].replace('_', ' ')} {fact['object']}" for fact in answer["facts"]]
     noted, refused = drafted(scene, answer["statements"], extractor)

@@ -6,27 +6,17 @@ No quote is kept, only its place in the event: what is read back is what was sai
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from everyword.knowledge.claims import ToldFact, When, overlap
+from everyword.knowledge.claims import ToldFact, overlap
 from everyword.knowledge.comparing import SAME_WORDS
 from everyword.knowledge.llm.answers import Noted
 from everyword.text.terms import question_terms
-from everyword.types.concepts import (
-    AddEdge,
-    AddNode,
-    EdgeKind,
-    MergeNodes,
-    Operation,
-    RemoveNode,
-    UpdateNode,
-    UpdatePlan,
-)
-from everyword.types.events import Event, Span
-from everyword.types.statements import Category, SaidDate, Slot, Stance, StatementDraft, StatementKind
-from everyword.types.times import from_micros, optional_micros, optional_moment
+from everyword.types.concepts import AddEdge, AddNode, MergeNodes, Operation, RemoveNode, UpdateNode, UpdatePlan
+from everyword.types.events import Event
+from everyword.types.serialization import from_json, to_json
+from everyword.types.statements import StatementDraft
 
 _FAMILY = "llm/"  # whatever the versions of the prompts and the model
 
@@ -50,24 +40,20 @@ class LLMReading:
 
 def to_body(reading: LLMReading) -> str:
     """Write a reading as JSON."""
-    body = {
-        "extractor": reading.extractor,
-        "drafts": [_draft_to_json(noted) for noted in reading.noted],
-        "facts": [_fact_to_json(fact) for fact in reading.facts],
-        "refused": reading.refused,
-    }
-    return json.dumps(body, ensure_ascii=True, separators=(",", ":"))
+    bare = replace(reading, noted=tuple(Noted(replace(draft, quote=""), follows) for draft, follows in reading.noted))
+    return json.dumps(to_json(bare), ensure_ascii=True, separators=(",", ":"))
 
 
 def from_body(event: Event, body: str | None) -> LLMReading:
     """Read a reading back; None is one of nothing."""
     if body is None:
         return LLMReading()
-    held: dict[str, Any] = json.loads(body)
-    extractor = held["extractor"]
-    noted = tuple(_noted(event, extractor, one) for one in held["drafts"])
-    facts = tuple(_fact(one) for one in held.get("facts", ()))  # older readings have none
-    return LLMReading(extractor=extractor, noted=noted, facts=facts, refused=tuple(held["refused"]))
+    reading: LLMReading = from_json(LLMReading, json.loads(body))
+    return replace(reading, noted=tuple(Noted(_quoting(event, draft), follows) for draft, follows in reading.noted))
+
+
+def _quoting(event: Event, draft: StatementDraft) -> StatementDraft:
+    return replace(draft, quote=event.text[draft.span.start : draft.span.end])
 
 
 def beside(read: Sequence[StatementDraft], noted: Sequence[Noted]) -> tuple[Noted, ...]:
@@ -97,104 +83,24 @@ def same_words(one: str, other: str) -> bool:
     return len(mine & theirs) > SAME_WORDS * len(mine | theirs)
 
 
-# Fields of a draft that are kept as they are.
-_KEPT = "kind content category span about confidence entities negated tags slot value stance".split()
-
-
-def _draft_to_json(noted: Noted) -> dict[str, Any]:
-    draft, date = noted.draft, noted.draft.date
-    return {
-        **{name: getattr(draft, name) for name in _KEPT},
-        "date": date and [optional_micros(date.start), optional_micros(date.end), date.words, date.certain],
-        "valid_from": optional_micros(draft.valid_from),
-        "valid_to": optional_micros(draft.valid_to),
-        "follows": noted.follows,
-    }
-
-
-def _noted(event: Event, extractor: str, held: dict[str, Any]) -> Noted:
-    span, date = Span(*held["span"]), held["date"]
-    typed: dict[str, Any] = {
-        "kind": StatementKind(held["kind"]),
-        "category": Category(held["category"]),
-        "stance": Stance(held["stance"]),
-        "span": span,
-        "slot": Slot(*held["slot"]) if held["slot"] else None,
-        "entities": tuple(held["entities"]),
-        "tags": tuple(held["tags"]),
-        "date": SaidDate(from_micros(date[0]), from_micros(date[1]), date[2], date[3]) if date else None,
-        "valid_from": optional_moment(held["valid_from"]),
-        "valid_to": optional_moment(held["valid_to"]),
-    }
-    kept: dict[str, Any] = {name: held[name] for name in _KEPT}
-    draft = StatementDraft(
-        **kept | typed,
-        quote=event.text[span.start : span.end],
-        event_id=event.id,
-        speaker=event.speaker,
-        extractor=extractor,
-    )
-    return Noted(draft, held["follows"])
-
-
-def _fact_to_json(fact: ToldFact) -> dict[str, Any]:
-    return {
-        "subject": fact.subject,
-        "relation": fact.relation,
-        "object": fact.object,
-        "span": fact.quote,
-        "when": [optional_micros(moment) for moment in fact.when],
-        "confidence": fact.confidence,
-    }
-
-
-def _fact(held: dict[str, Any]) -> ToldFact:
-    return ToldFact(
-        subject=held["subject"] and Span(*held["subject"]),
-        relation=held["relation"],
-        object=held["object"] and Span(*held["object"]),
-        quote=Span(*held["span"]),
-        when=When(*(optional_moment(micros) for micros in held["when"])),
-        confidence=held["confidence"],
-    )
-
-
 # The reason of every operation: words of its own would have to be forgotten with those of others.
 AS_READ = "as an LLM reads the window"
 
 
-# The operations of a plan, and the names of their fields in the store.
-_WORDING = {"id": "id", "label": "label", "description": "description", "body": "body", "events": "grounded_in"}
-_OPERATIONS: Mapping[type[Operation], Mapping[str, str]] = {
-    AddNode: _WORDING,
-    UpdateNode: _WORDING,
-    AddEdge: {"from": "source", "to": "target", "kind": "kind", "weight": "weight", "events": "grounded_in"},
-    MergeNodes: {"id": "id", "absorbed": "absorbed", "events": "grounded_in"},
-    RemoveNode: {"id": "id", "kind": "edge", "to": "target", "events": "grounded_in"},
+_OPERATIONS: dict[str, type[Operation]] = {
+    kind.__name__: kind for kind in (AddNode, UpdateNode, AddEdge, MergeNodes, RemoveNode)
 }
-_BY_NAME = {kind.__name__: kind for kind in _OPERATIONS}
 
 
 def plan_to_json(plan: UpdatePlan) -> str:
     """Write a plan for the store."""
-    operations = [
-        {"op": type(one).__name__, **{name: getattr(one, field) for name, field in _OPERATIONS[type(one)].items()}}
-        for one in plan.operations
-    ]
-    body = {"by": plan.proposed_by, "operations": operations}
-    return json.dumps(body, ensure_ascii=True, separators=(",", ":"), default=dict)
+    operations = [[type(one).__name__, to_json(one)] for one in plan.operations]
+    return json.dumps([plan.proposed_by, operations], ensure_ascii=True, separators=(",", ":"))
 
 
 def plan_of(body: str) -> UpdatePlan:
     """Read a plan back."""
-    held: dict[str, Any] = json.loads(body)
-    return UpdatePlan(operations=tuple(map(_operation, held["operations"])), proposed_by=held["by"])
-
-
-def _operation(held: Mapping[str, Any]) -> Operation:
-    kind = _BY_NAME[held["op"]]
-    fields: dict[str, Any] = {field: held[name] for name, field in _OPERATIONS[kind].items()}
-    for edge in fields.keys() & {"kind", "edge"}:
-        fields[edge] = None if fields[edge] is None else EdgeKind(fields[edge])
-    fields |= {"grounded_in": tuple(fields["grounded_in"]), "reason": AS_READ}
-    return kind(**fields)
+    proposed_by, operations = json.loads(body)
+    return UpdatePlan(
+        operations=tuple(from_json(_OPERATIONS[kind], one) for kind, one in operations), proposed_by=proposed_by
+    )

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from everyword.engine.engine import Engine, Progress
 from everyword.engine.llm_queue import llm_to_fold, work_through
 from everyword.knowledge.llm.grounding import SUMMARY_PROMPT, beyond, extractor_of, prompt
-from everyword.models.llm.json_schema import list_schema, object_schema, read_json
+from everyword.models.llm.json_schema import ask_json, list_schema, object_schema
 from everyword.models.protocol import LLM, well_formed
 from everyword.storage.protocol import Reader, Writer
 from everyword.storage.rows import PLAN, SUMMARISE, Job, WrittenRow
@@ -45,12 +45,11 @@ def write_summary(llm: LLM, session: Sequence[Event]) -> WrittenSummary:
     """Let an LLM summarise a session. Raise an LLMError where its answer can't be read at all."""
     shown = shown_turns(session)
     asked = json_text({"turns": [_turn(number, one) for number, one in enumerate(shown, 1)]})
-    reply = llm.complete(system=prompt(SUMMARY_PROMPT), prompt=asked, schema=SCHEMA, max_tokens=ANSWER_TOKENS)
-    answered: list[dict[str, Any]] = read_json(reply.text, SCHEMA)["sentences"]
+    reply = ask_json(llm, system=prompt(SUMMARY_PROMPT), prompt=asked, schema=SCHEMA, max_tokens=ANSWER_TOKENS)
     sentences: list[WrittenSentence] = []
     refused: list[str] = []
     names = sorted({name for one in shown for name in (one.speaker, one.role) if name})
-    for one in answered:
+    for one in reply.value["sentences"]:
         text = well_formed(" ".join(one["text"].split()))
         turns: list[int] = one["turns"]
         cited = [shown[number - 1] for number in dict.fromkeys(turns) if 0 < number <= len(shown)]

@@ -1,1 +1,1 @@
-"""LLM clients, checks of their JSON answers, and a daily token limit. Everyword works without an LLM."""
+"""LLM clients, checks of their JSON answers. Everyword works without an LLM."""

@@ -1,4 +1,4 @@
-"""The client of an LLM behind HTTP: features by server, JSON by schema with one repair, token counts.
+"""The client of an LLM behind HTTP: OpenAI's chat completions and Anthropic's messages.
 
 A setting names the LLM:
 
@@ -12,34 +12,14 @@ URL#MODEL                 the same as openai:MODEL@URL
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager
-from copy import copy
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar, cast
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, cast
 
-from everyword.errors import InvalidInput, InvalidSetting, LLMError, LLMGarbage, LLMRefused, LLMUnavailable
-from everyword.models.http_client import (
-    HttpClient,
-    HttpResponse,
-    NoResponse,
-    ResponseTooLarge,
-    RetryPolicy,
-    check_url,
-    find_key,
-)
-from everyword.models.llm.apis import (
-    Api,
-    Capabilities,
-    ChatCompletions,
-    Completion,
-    JsonMode,
-    Messages,
-    Request,
-    StreamEvent,
-)
-from everyword.models.llm.budget import Allowance, Hold, estimate_tokens, hold_in
-from everyword.models.llm.json_schema import check_schema, read_json
+from everyword.errors import InvalidInput, InvalidSetting, LLMGarbage, LLMRefused, LLMUnavailable
+from everyword.models.http_client import Errors, HttpClient, HttpResponse, RetryPolicy, bearer
 from everyword.models.protocol import DEFAULT_MAX_TOKENS, LLM, Reply, Schema, well_formed
 
 FORM = "PROVIDER:MODEL@URL, as in openai:qwen3@http://localhost:8000/v1, ollama:llama3.2 or anthropic:claude-sonnet-4-5"
@@ -52,23 +32,38 @@ URLS = {
 # Each key goes to its own provider only: a user who names another host did not mean to show it this key.
 OWN_KEYS = {URLS["openai"]: "OPENAI_API_KEY", URLS["anthropic"]: "ANTHROPIC_API_KEY"}
 
+UNSUPPORTED_FIELD = frozenset({400, 404, 415, 422, 501})  # statuses of servers that reject a field
+SCHEMA_PROMPT = "Answer with one JSON object and nothing else. It must meet this JSON Schema:"
+SCHEMA_NAME = "answer"  # chat completions require a name for the schema
+TOOL = "answer"
+ANTHROPIC_VERSION = "2023-06-01"  # of the message format; the header is required
+# English has about four bytes per token; in other scripts a letter has two or three bytes and may be a token. So this
+# overestimates in all of them.
+BYTES_PER_TOKEN = 3
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LLMSettings:
-    """Model and server of an LLM. The key is never shown."""
+LLMSpec = str | LLM | None
 
-    provider: str
-    model: str
-    url: str
-    api_key: str | None = field(default=None, repr=False)  # default: from the environment
 
-    def __post_init__(self) -> None:
-        if self.provider not in URLS or not self.model.strip():
-            raise InvalidSetting("An LLM needs a provider and a model.", fix=f"Use {FORM}.")
-        check_url(self.url, form=FORM)
+def load_llm(spec: LLMSpec = None, *, retry: RetryPolicy | None = None) -> LLM | None:
+    """Create the LLM that a setting names, or None; an LLM object is returned as it is."""
+    if spec is None or spec == "none":
+        return None
+    if isinstance(spec, str):
+        return HttpLLM(spec, retry=retry)
+    if not callable(getattr(spec, "complete", None)):
+        raise InvalidSetting(f"llm={type(spec).__name__} is not an LLM.", fix=f"Use {FORM}, or an LLM object.")
+    return spec
 
-    @classmethod
-    def parse(cls, spec: str, *, api_key: str | None = None) -> LLMSettings:
+
+def estimate_tokens(*texts: str) -> int:
+    """Estimate the tokens of texts when the server does not count them."""
+    return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts) // BYTES_PER_TOKEN + 1
+
+
+class HttpLLM:
+    """A client of one model on one server. Threads may share it."""
+
+    def __init__(self, spec: str, *, retry: RetryPolicy | None = None) -> None:
         """Read PROVIDER:MODEL, PROVIDER:MODEL@URL or URL#MODEL."""
         if spec.startswith(("http://", "https://")):
             provider, (url, _, model) = "openai", spec.partition("#")
@@ -76,76 +71,22 @@ class LLMSettings:
             provider, _, rest = spec.partition(":")
             model, _, url = rest.partition("@http")
             url = f"http{url}" if url else URLS.get(provider, "")
-        return cls(provider=provider, model=model, url=url.rstrip("/"), api_key=api_key)
-
-    @property
-    def name(self) -> str:
-        """The setting without the key, as parse() reads it."""
-        where = "" if self.url == URLS[self.provider] else f"@{self.url}"
-        return f"{self.provider}:{self.model}{where}"
-
-    @property
-    def key(self) -> str | None:
-        """The key to send, from the settings or the environment."""
-        return find_key(self.api_key, KEY_VARIABLE, OWN_KEYS.get(self.url, ""))
-
-
-UNSUPPORTED_FIELD = frozenset({400, 404, 415, 422, 501})  # statuses of servers that reject a field
-REPAIR_CHARACTERS = 4_000  # of a bad answer, quoted back to the model
-SCHEMA_PROMPT = "Answer with one JSON object and nothing else. It must meet this JSON Schema:"
-REPAIR_PROMPT = (
-    "That can't be used. {trouble} Answer again, with one JSON object that meets the schema and nothing else."
-)
-
-Parsed = TypeVar("Parsed")
-Failure = TypeVar("Failure", bound=LLMError)
-LLMSpec = str | LLM | None
-
-
-def load_llm(
-    spec: LLMSpec = None,
-    *,
-    api_key: str | None = None,
-    allowance: Allowance | None = None,
-    retry: RetryPolicy | None = None,
-) -> LLM | None:
-    """Create the LLM that a setting names (see `LLMSettings`), or None; an LLM object is returned as it is."""
-    if spec is None or spec == "none":
-        return None
-    if isinstance(spec, str):
-        settings = LLMSettings.parse(spec, api_key=api_key)
-        api = Messages() if settings.provider == "anthropic" else ChatCompletions()
-        return HttpLLM(settings, api, allowance=allowance, retry=retry)
-    if not callable(getattr(spec, "complete", None)):
-        raise InvalidSetting(f"llm={type(spec).__name__} is not an LLM.", fix=f"Use {FORM}, or an LLM object.")
-    if api_key or allowance or retry:
-        raise InvalidSetting("api_key, allowance and retry apply to an LLM given by name, not to an object.")
-    return spec
-
-
-class HttpLLM:
-    """A client of one model on one server. Threads may share it."""
-
-    def __init__(
-        self, settings: LLMSettings, api: Api, *, allowance: Allowance | None = None, retry: RetryPolicy | None = None
-    ) -> None:
-        self._settings = settings
-        self._api = api
-        self._allowance = allowance
-        key = settings.key
-        self._http = HttpClient(settings.url, headers=api.headers(key), key=key, retry=retry or RetryPolicy())
+        if provider not in URLS or not model.strip():
+            raise InvalidSetting("An LLM needs a provider and a model.", fix=f"Use {FORM}.")
+        url = url.rstrip("/")
+        self.name = f"{provider}:{model}{'' if url == URLS[provider] else f'@{url}'}"  # as it is read above
+        self._model = model
+        self._api = Messages() if provider == "anthropic" else ChatCompletions()
+        self._http = HttpClient(
+            url,
+            name=f"The LLM {self.name}",
+            errors=Errors(LLMUnavailable, LLMRefused, LLMGarbage),
+            form=FORM,
+            key_variables=(KEY_VARIABLE, *([OWN_KEYS[url]] if url in OWN_KEYS else [])),
+            headers=self._api.headers,
+            retry=retry or RetryPolicy(),
+        )
         self._capabilities = Capabilities()
-
-    @property
-    def name(self) -> str:
-        """The setting that names this model; load_llm() reads it."""
-        return self._settings.name
-
-    def within(self, allowance: Allowance) -> HttpLLM:
-        """Return a copy of this client that charges each request, repairs included, to an allowance."""
-        other = copy(self)
-        other._allowance = allowance
-        return other
 
     def complete(
         self,
@@ -156,162 +97,98 @@ class HttpLLM:
         max_tokens: int = DEFAULT_MAX_TOKENS,
         temperature: float = 0.0,
     ) -> Reply:
-        """Answer a prompt; with a schema, in JSON that matches it, after one repair if needed."""
+        """Answer a prompt; with a schema, in JSON as far as the server enforces it. Errors tell the tokens used."""
         request = _request(system, prompt, schema, max_tokens, temperature)
-        bill = Hold()
-        try:
-            return self._complete(request, bill)
-        except LLMError as error:
-            error.tokens = bill.used
-            raise
+        answer = self._accepted(request, self._http.post)
+        found = self._http.parsed(answer.text, self._api.completion, "of this API")
+        reply = Reply(
+            text=well_formed(found.text),
+            tokens_in=_prompt_tokens(request) if found.tokens_in is None else found.tokens_in,
+            tokens_out=estimate_tokens(found.text) if found.tokens_out is None else found.tokens_out,
+            model=well_formed(found.model) if isinstance(found.model, str) else self._model,
+        )
+        error = None
+        if found.refusal:
+            error = self._http.failed(LLMRefused, self._http.shown(found.refusal))
+        elif found.truncated and schema is not None:  # it would be truncated again
+            error = LLMGarbage(
+                f"The answer was cut off at {max_tokens} tokens, inside the JSON.", fix="Raise max_tokens."
+            )
+        if error is not None:
+            error.tokens = reply.tokens_in + reply.tokens_out
+            raise error
+        return reply
 
     def stream(
         self, *, system: str, prompt: str, max_tokens: int = DEFAULT_MAX_TOKENS, temperature: float = 0.0
-    ) -> Iterator[str]:
-        """Answer piece by piece. A stream that breaks off raises LLMUnavailable after the pieces received."""
+    ) -> Generator[str, None, int | None]:
+        """Answer piece by piece, and return the tokens used if the server counts them.
+
+        A stream that breaks off raises LLMUnavailable after the pieces received.
+        """
         request = replace(_request(system, prompt, None, max_tokens, temperature), stream=True)
-        with hold_in(self._allowance, _max_total_tokens(request)) as hold:
-            answer = self._accepted(request, self._http.stream)
-            yield from self._pieces(request, answer.lines or iter(()), hold)
+        answer = self._accepted(request, self._http.stream)
+        tokens_in = tokens_out = None
+        half, ended = "", False
+        for event in self._stream_events(answer.lines or iter(())):
+            ended = ended or event.ended
+            tokens_in = tokens_in if event.tokens_in is None else event.tokens_in
+            tokens_out = tokens_out if event.tokens_out is None else event.tokens_out
+            if event.error:
+                raise self._http.failed(LLMUnavailable, self._http.shown(event.error))
+            text = half + event.text
+            # The two halves of a surrogate pair may come in two events.
+            half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
+            if len(text) > len(half):
+                yield well_formed(text[: len(text) - len(half)])
+        if not ended:
+            raise self._http.failed(LLMUnavailable, "the stream ended before the answer did")
+        return None if tokens_out is None else (tokens_in or _prompt_tokens(request)) + tokens_out
 
     def close(self) -> None:
         """Close the connections; the next call opens new ones."""
         self._http.close()
-
-    def _complete(self, request: Request, bill: Hold) -> Reply:
-        first = self._send(request, bill)
-        if request.schema is None:
-            return self._reply(well_formed(first.text), first)
-        try:
-            return self._reply(_json_of(first, request), first)
-        except LLMGarbage as error:
-            if first.truncated:  # it would be truncated again
-                raise
-            repair = REPAIR_PROMPT.format(trouble=error.detail)
-        quoted = first.text[:REPAIR_CHARACTERS].strip() or "(nothing)"
-        second = self._send(replace(request, turns=(*request.turns, well_formed(quoted), repair)), bill)
-        return self._reply(_json_of(second, request), first, second)
-
-    def _send(self, request: Request, bill: Hold) -> Completion:
-        """Send one request and count the tokens that it used."""
-        with hold_in(self._allowance, _max_total_tokens(request)) as hold:
-            try:
-                completion = self._receive(request, hold)
-            except LLMGarbage:
-                hold.spend(_max_total_tokens(request))  # it was answered, but the cost is unknown
-                raise
-            finally:
-                bill.spend(hold.used)
-        if completion.refusal:
-            raise self._failed(LLMRefused, self._http.shown(completion.refusal))
-        return completion
-
-    def _receive(self, request: Request, hold: Hold) -> Completion:
-        answer = self._accepted(request, self._http.post)
-        completion = self._parse(lambda: self._api.completion(_object(answer.text)), answer.text)
-        counted = replace(
-            completion,
-            tokens_in=_prompt_tokens(request) if completion.tokens_in is None else completion.tokens_in,
-            tokens_out=estimate_tokens(completion.text) if completion.tokens_out is None else completion.tokens_out,
-        )
-        hold.spend((counted.tokens_in or 0) + (counted.tokens_out or 0))
-        return counted
 
     def _accepted(self, request: Request, send: Callable[[str, dict[str, Any]], HttpResponse]) -> HttpResponse:
         """Send a request with fewer features each time until the server accepts it; remember what it accepts."""
         capabilities = self._capabilities
         while True:
             worded = _with_schema_prompt(request, capabilities.json_mode)
-            body = self._api.body(self._settings.model, worded, capabilities)
-            with self._in_our_words():
-                answer = send(self._api.path, body)
-            if answer.status == 200:
-                self._capabilities = capabilities
-                return answer
+            answer = send(self._api.path, self._api.body(self._model, worded, capabilities))
             weaker = capabilities.relaxed(request, answer.text) if answer.status in UNSUPPORTED_FIELD else None
             if weaker is None:
-                raise self._rejection(answer)
+                break
             capabilities = weaker
-
-    def _pieces(self, request: Request, lines: Iterator[str], hold: Hold) -> Iterator[str]:
-        tokens_in, tokens_out = _prompt_tokens(request), 0
-        received_bytes, half, ended = 0, "", False
         try:
-            for event in self._stream_events(lines):
-                ended = ended or event.ended
-                tokens_in = tokens_in if event.tokens_in is None else event.tokens_in
-                tokens_out = tokens_out if event.tokens_out is None else event.tokens_out
-                if event.error:
-                    raise self._failed(LLMUnavailable, self._http.shown(event.error))
-                received_bytes += len(event.text.encode("utf-8", "surrogatepass"))
-                text = half + event.text
-                # The two halves of a surrogate pair may come in two events.
-                half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
-                if len(text) > len(half):
-                    yield well_formed(text[: len(text) - len(half)])
-            if not ended:
-                raise self._failed(LLMUnavailable, "the stream ended before the answer did")
-        finally:
-            # Also if the caller stopped early: the server charges what it generated.
-            hold.spend(tokens_in + (tokens_out or estimate_tokens("x" * received_bytes)))
+            self._http.accepted(answer)
+        except LLMRefused as error:
+            error.tokens = 0
+            raise
+        self._capabilities = capabilities
+        return answer
 
-    def _stream_events(self, lines: Iterator[str]) -> Iterator[StreamEvent]:
+    def _stream_events(self, lines: Iterator[str]) -> Iterator[Completion]:
         """Parse server-sent events: lines that start with "data:", the last one perhaps [DONE]."""
-        with self._in_our_words(), closing(cast(Any, lines)):
+        with closing(cast(Any, lines)):
             for line in lines:
                 data = line.removeprefix("data:").strip()
                 if not line.startswith("data:") or not data:
                     continue
                 if data == "[DONE]":
-                    yield StreamEvent(ended=True)
+                    yield Completion(ended=True)
                     return
-                yield self._parse(lambda data=data: self._api.stream_event(_object(data)), data)
-
-    @contextmanager
-    def _in_our_words(self) -> Generator[None]:
-        try:
-            yield
-        except NoResponse as error:
-            raise self._failed(LLMUnavailable, str(error)) from error
-        except ResponseTooLarge as error:
-            raise self._failed(LLMGarbage, str(error)) from error
-
-    def _parse(self, parse: Callable[[], Parsed], text: str) -> Parsed:
-        try:
-            return parse()
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
-            shown = self._http.shown(text)
-            raise self._failed(LLMGarbage, f"its response is not of this API: {shown!r}") from error
-
-    def _rejection(self, answer: HttpResponse) -> LLMRefused:
-        detail = f"HTTP {answer.status} {self._http.shown(answer.text)}".strip()
-        if answer.status in {401, 403}:
-            return self._failed(LLMRefused, detail, fix=f"Set the key in {KEY_VARIABLE}.")
-        if answer.status == 404:
-            return self._failed(LLMRefused, detail, fix="Check the model's name and the path of the URL.")
-        return self._failed(LLMRefused, detail)
-
-    def _failed(self, kind: type[Failure], reason: str, *, fix: str | None = None) -> Failure:
-        return kind(f"The LLM {self.name} failed: {reason.rstrip('.')}.", fix=fix)
-
-    def _reply(self, text: str, *parts: Completion) -> Reply:
-        model = parts[-1].model
-        return Reply(
-            text=text,
-            tokens_in=sum(part.tokens_in or 0 for part in parts),
-            tokens_out=sum(part.tokens_out or 0 for part in parts),
-            model=well_formed(model) if isinstance(model, str) else self._settings.model,
-        )
+                yield self._http.parsed(data, self._api.stream_event, "of this API")
 
 
 def _request(system: str, prompt: str, schema: Schema | None, max_tokens: int, temperature: float) -> Request:
-    if schema is not None:
-        check_schema(schema)
     if max_tokens <= 0 or not 0 <= temperature <= 2:
         raise InvalidInput("max_tokens must be positive, and temperature between 0 and 2.")
-    turns = (well_formed(prompt),)
     return Request(
-        system=well_formed(system), turns=turns, schema=schema, max_tokens=max_tokens, temperature=temperature
+        system=well_formed(system),
+        prompt=well_formed(prompt),
+        schema=schema,
+        max_tokens=max_tokens,
+        temperature=temperature,
     )
 
 
@@ -323,26 +200,188 @@ def _with_schema_prompt(request: Request, json_mode: JsonMode) -> Request:
     return replace(request, system=f"{request.system}\n\n{schema_prompt}".strip())
 
 
-def _json_of(completion: Completion, request: Request) -> str:
-    if completion.truncated:
-        raise LLMGarbage(
-            f"The answer was cut off at {request.max_tokens} tokens, inside the JSON.", fix="Raise max_tokens."
-        )
-    return json.dumps(read_json(completion.text, cast(Schema, request.schema)), ensure_ascii=False)
-
-
-def _max_total_tokens(request: Request) -> int:
-    return _prompt_tokens(request) + request.max_tokens
-
-
 def _prompt_tokens(request: Request) -> int:
     """Estimate the tokens of the prompt, the schema included."""
     schema = "" if request.schema is None else json.dumps(request.schema)
-    return estimate_tokens(request.system, schema, *request.turns)
+    return estimate_tokens(request.system, schema, request.prompt)
 
 
-def _object(text: str) -> dict[str, Any]:
-    value = json.loads(text)
-    if not isinstance(value, dict):
-        raise TypeError("not an object")
-    return cast("dict[str, Any]", value)
+class JsonMode(StrEnum):
+    """How to request JSON, the most reliable way first; servers reject the ways that they don't support."""
+
+    SCHEMA = "schema"  # the server enforces the schema
+    OBJECT = "object"  # the server enforces JSON; the prompt describes the schema
+    PLAIN = "plain"  # only the prompt describes the schema
+
+
+FALLBACK = {JsonMode.SCHEMA: JsonMode.OBJECT, JsonMode.OBJECT: JsonMode.PLAIN}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One request to a model."""
+
+    system: str
+    prompt: str
+    schema: Schema | None
+    max_tokens: int
+    temperature: float
+    stream: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """A parsed response, or one event of a streamed response."""
+
+    text: str = ""
+    tokens_in: int | None = None  # None: the server did not say
+    tokens_out: int | None = None
+    model: str | None = None
+    truncated: bool = False  # by max_tokens
+    refusal: str | None = None
+    ended: bool = False
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What a server supports, learned from what it rejects."""
+
+    json_mode: JsonMode = JsonMode.SCHEMA
+    limit: str = "max_tokens"  # or max_completion_tokens, for some models
+    temperature: bool = True  # some models reject it
+    usage: bool = True  # whether a stream can include token counts
+
+    def relaxed(self, request: Request, complaint: str) -> Capabilities | None:
+        """Return what to try after a rejection; None if nothing is left to leave out."""
+        if self.limit == "max_tokens" and "max_completion_tokens" in complaint:
+            return replace(self, limit="max_completion_tokens")
+        if self.temperature and "temperature" in complaint:
+            return replace(self, temperature=False)
+        if request.stream and self.usage and "stream_options" in complaint:
+            return replace(self, usage=False)
+        # Servers say "unknown field", "unsupported" or nothing at all, so the complaint does not help here.
+        if request.schema is not None and self.json_mode in FALLBACK:
+            return replace(self, json_mode=FALLBACK[self.json_mode])
+        return None
+
+
+class ChatCompletions:
+    """POST /chat/completions, as OpenAI, Ollama, vLLM, LM Studio and llama.cpp serve it."""
+
+    path = "/chat/completions"
+
+    def headers(self, key: str | None) -> dict[str, str]:
+        return bearer(key)
+
+    def body(self, model: str, request: Request, capabilities: Capabilities) -> dict[str, Any]:
+        system = [{"role": "system", "content": request.system}] if request.system else []
+        body: dict[str, Any] = {
+            "model": model,
+            "messages": [*system, {"role": "user", "content": request.prompt}],
+            capabilities.limit: request.max_tokens,
+        }
+        if capabilities.temperature:
+            body["temperature"] = request.temperature
+        if request.stream:
+            body["stream"] = True
+            if capabilities.usage:
+                body["stream_options"] = {"include_usage": True}
+        if request.schema is not None and capabilities.json_mode is JsonMode.SCHEMA:
+            schema = {"name": SCHEMA_NAME, "schema": request.schema, "strict": True}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        elif request.schema is not None and capabilities.json_mode is JsonMode.OBJECT:
+            body["response_format"] = {"type": "json_object"}
+        return body
+
+    def completion(self, answer: Mapping[str, Any]) -> Completion:
+        return self._read(answer, answer["choices"][0], "message")
+
+    def stream_event(self, event: Mapping[str, Any]) -> Completion:
+        """Parse one event of a stream; the last one has the token counts and no choices."""
+        if "error" in event:
+            return Completion(error=str(event["error"]))
+        choices: list[dict[str, Any]] = event.get("choices") or [{}]
+        return self._read(event, {"delta": {}, **choices[0]}, "delta")
+
+    def _read(self, answer: Mapping[str, Any], choice: Mapping[str, Any], name: str) -> Completion:
+        message: Mapping[str, Any] = choice[name] or {}
+        ending = choice.get("finish_reason")
+        refusal = message.get("refusal") or ("its content filter stopped it" if ending == "content_filter" else None)
+        text = message.get("content") or ""
+        if not isinstance(text, str):
+            raise TypeError("the content is not text")
+        usage: Mapping[str, Any] = answer.get("usage") or {}
+        return Completion(
+            text=text,
+            tokens_in=_token_count(usage.get("prompt_tokens")),
+            tokens_out=_token_count(usage.get("completion_tokens")),
+            model=answer.get("model"),
+            truncated=ending == "length",
+            refusal=str(refusal) if refusal else None,
+            ended=ending is not None,
+        )
+
+
+class Messages:
+    """POST /messages of Anthropic. For JSON the model must call a tool; its arguments are the answer."""
+
+    path = "/messages"
+
+    def headers(self, key: str | None) -> dict[str, str]:
+        return {"anthropic-version": ANTHROPIC_VERSION, **({"x-api-key": key} if key else {})}
+
+    def body(self, model: str, request: Request, capabilities: Capabilities) -> dict[str, Any]:
+        messages = [{"role": "user", "content": request.prompt}]
+        body: dict[str, Any] = {"model": model, "max_tokens": request.max_tokens, "messages": messages}
+        if request.system:  # an empty one is rejected
+            body["system"] = request.system
+        if capabilities.temperature:
+            body["temperature"] = request.temperature
+        if request.stream:
+            body["stream"] = True
+        if request.schema is not None and capabilities.json_mode is JsonMode.SCHEMA:
+            body["tools"] = [{"name": TOOL, "description": "Give the answer.", "input_schema": request.schema}]
+            body["tool_choice"] = {"type": "tool", "name": TOOL}
+        return body
+
+    def completion(self, answer: Mapping[str, Any]) -> Completion:
+        """Parse a response: the arguments of the tool call if there is one, else the text."""
+        blocks = answer["content"]
+        calls = [block["input"] for block in blocks if block["type"] == "tool_use"]
+        texts = [block["text"] for block in blocks if block["type"] == "text"]
+        ending = answer.get("stop_reason")
+        usage: Mapping[str, Any] = answer.get("usage") or {}
+        return Completion(
+            text=json.dumps(calls[0], ensure_ascii=False) if calls else "".join(texts),
+            tokens_in=_tokens_in(usage),
+            tokens_out=_token_count(usage.get("output_tokens")),
+            model=answer.get("model"),
+            truncated=ending == "max_tokens",
+            refusal="its safety filter stopped it" if ending == "refusal" else None,
+        )
+
+    def stream_event(self, event: Mapping[str, Any]) -> Completion:
+        """Parse one event of a stream; the first and the last have the token counts."""
+        kind = event.get("type")
+        if kind == "error":
+            return Completion(error=str(event.get("error")))
+        if kind == "message_start":
+            return Completion(tokens_in=_tokens_in(event["message"]["usage"]))
+        if kind == "content_block_delta":
+            return Completion(text=event["delta"].get("text") or "")
+        if kind == "message_delta":
+            return Completion(tokens_out=_token_count(event["usage"].get("output_tokens")))
+        return Completion(ended=kind == "message_stop")
+
+
+def _tokens_in(usage: Mapping[str, Any]) -> int | None:
+    """Count the input tokens, including those read from and written to the prompt cache."""
+    names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    counts = [_token_count(usage.get(name)) for name in names]
+    return None if counts[0] is None else sum(count or 0 for count in counts)
+
+
+def _token_count(value: object) -> int | None:
+    """Return a server's token count if it is a valid number."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
