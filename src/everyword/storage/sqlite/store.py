@@ -21,7 +21,7 @@ from everyword.storage.protocol import FileReader, FileWriter, Store
 from everyword.storage.rows import IN_MEMORY, NOT_OWED, SCRUB_OWED
 from everyword.storage.sql.queries import check_schema, newest_schema
 from everyword.storage.sqlite import schema
-from everyword.storage.sqlite.connect import Frozen, connect, create, frozen, in_our_words, inspect
+from everyword.storage.sqlite.connect import connect, create, in_our_words, inspect, is_frozen
 from everyword.storage.sqlite.fork_safety import check_openable, in_use, register, track
 from everyword.storage.sqlite.schema import Digests, query, renew
 from everyword.storage.sqlite.snapshot import SqliteSnapshot, SqliteTransaction
@@ -45,8 +45,6 @@ class SqliteStore(Store):
         self._closed = False
         self._writing: apsw.Connection | None = None  # the one that writes; a fork closes it
         self._idle: queue.LifoQueue[apsw.Connection] = queue.LifoQueue()
-        self._seen: Frozen = None  # as the idle ones saw the file, where it is for us to see
-        self._looking = threading.Lock()
         self._memory_lock = threading.RLock()  # an in-memory store has one connection: its users take turns
         check_openable(self._path)
         with in_our_words(), in_use(self):
@@ -257,7 +255,10 @@ class SqliteStore(Store):
                 yield self._connected()
             return
         self._check_in_place()
-        seen = self._look_again(self._path) if self._read_only else None
+        frozen = self._read_only and is_frozen(self._path)  # then a connection would never see what others write
+        if frozen:
+            self._let_go_of_idle()
+            self._caches.clear()
         try:
             connection = self._idle.get_nowait()
         except queue.Empty:
@@ -268,20 +269,10 @@ class SqliteStore(Store):
             if self._is_ours():
                 connection.close()
             raise
-        if self._idle.qsize() < _IDLE_READERS and not self._closed and seen == self._seen:
+        if self._idle.qsize() < _IDLE_READERS and not self._closed and not frozen:
             self._idle.put(connection)
         else:
             connection.close()
-
-    def _look_again(self, path: Path) -> Frozen:
-        """Let go of connections that were told that nobody writes, as soon as somebody did: they would never see it."""
-        seen = frozen(path)
-        with self._looking:
-            if seen != self._seen:
-                self._seen = seen
-                self._let_go_of_idle()
-                self._caches.clear()
-        return seen
 
     def _close_connections(self) -> None:
         self._let_go_of_idle()
