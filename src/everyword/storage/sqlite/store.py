@@ -126,11 +126,11 @@ class SqliteStore(Store):
         with in_our_words(), self._turn.taken_here(), in_use(self), self._memory_guard():
             self._close_connections()
             self._turn.close()
-            self._let_others_read()
+            self._held.release()
 
     def disconnect(self) -> None:
         # What is in memory alone would be lost; in a forked child it is a copy that nobody can use.
-        if self._held is not None and not self._closed:
+        if self._path is not None and not self._closed:
             self._close_connections()
             self._held.drop_gone()
 
@@ -185,13 +185,13 @@ class SqliteStore(Store):
         self._turn = Turn(
             None if self._path is None or self._read_only else Path(f"{self._path}-lock"), self._settings.busy_timeout_s
         )
-        self._held = None if self._path is None else Held(self._path)
+        self._held = Held(self._path)
         try:
-            self._keep_others_out()
+            self._held.take(self._settings.busy_timeout_s)
             self._turn.check_locks(new=not there)
             self._writing = connect(self._path, self._settings, read_only=self._read_only, spills=self._spills)
         except BaseException:
-            self._let_others_read()
+            self._held.release()
             raise
         writing = self._writing
         try:
@@ -205,20 +205,12 @@ class SqliteStore(Store):
                     writing.pragma("journal_mode", "wal")
             self._digests = Digests(writing)
             self._inode = None if self._path is None else _inode(self._path)
-            self._keep_others_out()  # also of what was made just now, such as the log
+            self._held.take(self._settings.busy_timeout_s)  # also of what was made just now, such as the log
         except BaseException:
             writing.close()
             self._turn.close()
-            self._let_others_read()
-            raise
-
-    def _keep_others_out(self) -> None:
-        if self._held is not None:
-            self._held.take(self._settings.busy_timeout_s)
-
-    def _let_others_read(self) -> None:
-        if self._held is not None:
             self._held.release()
+            raise
 
     def _check_usable(self) -> None:
         if self._closed:
@@ -237,7 +229,7 @@ class SqliteStore(Store):
         if self._writing is None:
             self._writing = connect(self._path, self._settings, read_only=self._read_only)
             self._digests = Digests(self._writing)
-            self._keep_others_out()  # of a log that was made since
+            self._held.take(self._settings.busy_timeout_s)  # of a log that was made since
         return self._writing
 
     def _check_in_place(self) -> None:
