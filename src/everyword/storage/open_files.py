@@ -31,69 +31,50 @@ Inode = tuple[int, int]
 
 _changed = threading.Condition()
 _open: WeakSet[Held] = WeakSet()
-_held: Counter[Inode] = Counter()
 _read: Counter[Inode] = Counter()  # by others, just now
 _lingering: list[io.FileIO] = []  # read, and not closed yet for the sake of whoever has them open
 
 
 class Held:
-    """A memory's files, for as long as its store has them open."""
+    """A memory's files, for as long as its store has them open; none for a memory without a file."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._pid = os.getpid()
+    def __init__(self, path: Path | None) -> None:
+        self._files = [] if path is None else [path, *(path.with_name(path.name + ending) for ending in _BESIDE)]
         self._inodes: set[Inode] = set()
 
     def take(self, patience_s: float) -> None:
         """Keep others from what is there by now; wait for whoever is just reading it."""
         with _changed:
-            new = self.note()
-            if not _changed.wait_for(lambda: not any(_read[one] > 0 for one in new), patience_s):
-                raise StoreBusy(f"{self._path} is being read as a file in this process.")
-
-    def note(self) -> set[Inode]:
-        """Note what is there by now; give what is new of it."""
-        with _changed:
             _open.add(self)
-            new = self._there() - self._inodes
-            self._inodes |= new
-            _held.update(new)
-            return new
+            if not _changed.wait_for(lambda: not any(_read[one] for one in self.inodes()), patience_s):
+                raise StoreBusy(f"{self._files[0]} is being read as a file in this process.")
+
+    def inodes(self) -> set[Inode]:
+        """Find what is there by now, and what was before, which may have been moved."""
+        self._inodes |= self._there()
+        return self._inodes
 
     def drop_gone(self) -> None:
         """Forget files that are not there any more, while none of them is open: their numbers are given to others."""
         with _changed:
-            gone = self._inodes - self._there()
-            self._inodes -= gone
-            _held.subtract(gone)
+            self._inodes &= self._there()
 
     def release(self) -> None:
         """Let others read them again."""
         with _changed:
             _open.discard(self)
-            if os.getpid() == self._pid:
-                _held.subtract(self._inodes)
-            self._inodes.clear()
 
     def _there(self) -> set[Inode]:
-        beside = [self._path.with_name(self._path.name + ending) for ending in ("", *_BESIDE)]
-        return {inode for inode in map(_inode, beside) if inode is not None}
-
-    def __del__(self) -> None:
-        """Do so for a store that nobody closed: its connections end with it."""
-        self.release()
+        return {inode for inode in map(_inode, self._files) if inode is not None}
 
 
 def is_held(path: Path) -> bool:
     """Tell a file that is, or stands beside, a memory open in this process."""
     # By its name too: what stands beside a memory may have been made since that was opened, and have moved with it.
     bases = [path.name.removesuffix(ending) for ending in _BESIDE if path.name.endswith(ending)]
-    named = [path.with_name(base) for base in bases if base]
+    named = {_inode(one) for one in (path, *(path.with_name(base) for base in bases if base))}
     with _changed:
-        if _has_other_names(path):
-            for memory in list(_open):
-                memory.note()
-        return any(inode is not None and _held[inode] > 0 for inode in map(_inode, [path, *named]))
+        return any(not named.isdisjoint(memory.inodes()) for memory in list(_open))
 
 
 @contextmanager
@@ -113,9 +94,7 @@ def read_beside(path: Path) -> Generator[None]:
     finally:
         if inode is not None:
             with _changed:
-                _read[inode] -= 1
-                if _read[inode] <= 0:
-                    del _read[inode]
+                _read.subtract([inode])
                 _changed.notify_all()
 
 
@@ -171,13 +150,6 @@ def _is_open_elsewhere(file: io.FileIO) -> bool:
     return any(_inode(number) == inode for number in numbers - ours)
 
 
-def _has_other_names(path: Path) -> bool:
-    try:
-        return path.is_symlink() or path.stat().st_nlink > 1
-    except (OSError, ValueError):
-        return False
-
-
 def _inode(path: Path | int) -> Inode | None:
     try:
         found = os.stat(path)
@@ -191,7 +163,6 @@ def _begin_anew() -> None:
     global _changed
     _changed = threading.Condition()
     _open.clear()
-    _held.clear()
     _read.clear()
     _lingering.clear()
 

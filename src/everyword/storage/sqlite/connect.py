@@ -7,7 +7,6 @@ import errno
 import os
 import struct
 import threading
-import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,13 +34,9 @@ _HEADER_BYTES = 100
 _WRITES_AHEAD = slice(18, 20)  # of the header: two bytes that say how the file is written
 _PAGE_BYTES = 16384  # seven rows of token vectors fit with little left over; half of it would waste a fifth of the file
 _CACHE_KIB = 32 * 1024  # of pages a connection keeps: the postings and rows that questions come back to
-_LOOKS = 20  # at a file that seems cut short; writing a log back takes milliseconds
-_BETWEEN_LOOKS_S = 0.01
 _WAL_KEPT_BYTES = 64 * 1024 * 1024  # a write-ahead log that once grew larger is cut back to this
 
 _creating = threading.Lock()
-
-Frozen = tuple[int, int] | None  # bytes, and when they were last changed
 
 
 def inspect(path: Path, *, create: bool) -> bool:
@@ -53,13 +48,10 @@ def inspect(path: Path, *, create: bool) -> bool:
             return _absent(path, create=create)
         if not path.is_file():
             raise BadLocation(f"{path} is a device or a pipe, not a file; choose another path.")
+        log = Path(f"{path}-wal")
+        at_rest = not log.exists()
         header, size = _head(path)
-        looks = 1
-        while (short := _is_short(path, header, size)) and looks < _LOOKS:
-            # Another process may just be writing its log back and removing it: look again before calling it damaged.
-            time.sleep(_BETWEEN_LOOKS_S)
-            header, size = _head(path)
-            looks += 1
+        at_rest = at_rest and not log.exists()  # else SQLite puts the missing pages back, or says that it can't
     except PermissionError as error:
         raise BadLocation(f"{path} can't be read ({error.strerror}); check its permissions.") from error
     except (OSError, ValueError) as error:
@@ -67,8 +59,10 @@ def inspect(path: Path, *, create: bool) -> bool:
     if not header:
         return _absent(path, create=create)
     _check_header(path, header)
-    if short:
-        raise StoreCorrupt(f"{path} is cut short: {size} bytes of {_expected_bytes(header)}. Restore a backup.")
+    page_bytes, pages = struct.unpack(">H", header[16:18])[0], struct.unpack(">I", header[28:32])[0]
+    expected = pages * (65536 if page_bytes == 1 else page_bytes)
+    if at_rest and size < expected:
+        raise StoreCorrupt(f"{path} is cut short: {size} bytes of {expected}. Restore a backup.")
     return True
 
 
@@ -108,22 +102,6 @@ def _head(path: Path) -> tuple[bytes, int]:
         file.xClose()
 
 
-def _is_short(path: Path, header: bytes, size: int) -> bool:
-    """Tell whether pages are missing. With a write-ahead log they may still be there, and SQLite puts them back."""
-    if len(header) < _HEADER_BYTES or not header.startswith(_MAGIC) or _expected_bytes(header) <= size:
-        return False
-    try:
-        return not Path(f"{path}-wal").stat().st_size
-    except FileNotFoundError:
-        return True
-
-
-def _expected_bytes(header: bytes) -> int:
-    (page_bytes,) = struct.unpack(">H", header[16:18])
-    (pages,) = struct.unpack(">I", header[28:32])
-    return pages * (65536 if page_bytes == 1 else page_bytes)
-
-
 def connect(path: Path | None, settings: Settings, *, read_only: bool, spills: bool = False) -> apsw.Connection:
     """Open a connection with the settings that every connection has.
 
@@ -133,7 +111,8 @@ def connect(path: Path | None, settings: Settings, *, read_only: bool, spills: b
     if path is None:
         connection = apsw.Connection("" if spills else ":memory:")
     elif read_only:
-        connection = apsw.Connection(_read_only_uri(path), apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+        uri = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if is_frozen(path) else ''}"
+        connection = apsw.Connection(uri, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
     else:
         create(path)
         connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
@@ -160,20 +139,8 @@ def create(path: Path) -> None:
         os.close(open_private(path, os.O_RDWR | os.O_EXCL))
 
 
-def frozen(path: Path) -> Frozen:
-    """Tell how a file stands that SQLite is told not to watch; None where it sees by itself what others write."""
-    if not _is_frozen(path):
-        return None
-    found = path.stat()
-    return found.st_size, found.st_mtime_ns
-
-
-def _read_only_uri(path: Path) -> str:
-    return f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if _is_frozen(path) else ''}"
-
-
-def _is_frozen(path: Path) -> bool:
-    # Without a log beside it, and no right to make one, SQLite must be told that nobody else will write.
+def is_frozen(path: Path) -> bool:
+    """Tell a file that SQLite can't watch: without a log beside it, and no right to make one."""
     return not Path(f"{path}-wal").exists() and not os.access(path.parent, os.W_OK)
 
 

@@ -21,7 +21,7 @@ from everyword.storage.protocol import FileReader, FileWriter, Store
 from everyword.storage.rows import IN_MEMORY, NOT_OWED, SCRUB_OWED
 from everyword.storage.sql.queries import check_schema, newest_schema
 from everyword.storage.sqlite import schema
-from everyword.storage.sqlite.connect import Frozen, connect, create, frozen, in_our_words, inspect
+from everyword.storage.sqlite.connect import connect, create, in_our_words, inspect, is_frozen
 from everyword.storage.sqlite.fork_safety import check_openable, in_use, register, track
 from everyword.storage.sqlite.schema import Digests, query, renew
 from everyword.storage.sqlite.snapshot import SqliteSnapshot, SqliteTransaction
@@ -45,8 +45,6 @@ class SqliteStore(Store):
         self._closed = False
         self._writing: apsw.Connection | None = None  # the one that writes; a fork closes it
         self._idle: queue.LifoQueue[apsw.Connection] = queue.LifoQueue()
-        self._seen: Frozen = None  # as the idle ones saw the file, where it is for us to see
-        self._looking = threading.Lock()
         self._memory_lock = threading.RLock()  # an in-memory store has one connection: its users take turns
         check_openable(self._path)
         with in_our_words(), in_use(self):
@@ -128,11 +126,11 @@ class SqliteStore(Store):
         with in_our_words(), self._turn.taken_here(), in_use(self), self._memory_guard():
             self._close_connections()
             self._turn.close()
-            self._let_others_read()
+            self._held.release()
 
     def disconnect(self) -> None:
         # What is in memory alone would be lost; in a forked child it is a copy that nobody can use.
-        if self._held is not None and not self._closed:
+        if self._path is not None and not self._closed:
             self._close_connections()
             self._held.drop_gone()
 
@@ -187,13 +185,13 @@ class SqliteStore(Store):
         self._turn = Turn(
             None if self._path is None or self._read_only else Path(f"{self._path}-lock"), self._settings.busy_timeout_s
         )
-        self._held = None if self._path is None else Held(self._path)
+        self._held = Held(self._path)
         try:
-            self._keep_others_out()
+            self._held.take(self._settings.busy_timeout_s)
             self._turn.check_locks(new=not there)
             self._writing = connect(self._path, self._settings, read_only=self._read_only, spills=self._spills)
         except BaseException:
-            self._let_others_read()
+            self._held.release()
             raise
         writing = self._writing
         try:
@@ -207,20 +205,12 @@ class SqliteStore(Store):
                     writing.pragma("journal_mode", "wal")
             self._digests = Digests(writing)
             self._inode = None if self._path is None else _inode(self._path)
-            self._keep_others_out()  # also of what was made just now, such as the log
+            self._held.take(self._settings.busy_timeout_s)  # also of what was made just now, such as the log
         except BaseException:
             writing.close()
             self._turn.close()
-            self._let_others_read()
-            raise
-
-    def _keep_others_out(self) -> None:
-        if self._held is not None:
-            self._held.take(self._settings.busy_timeout_s)
-
-    def _let_others_read(self) -> None:
-        if self._held is not None:
             self._held.release()
+            raise
 
     def _check_usable(self) -> None:
         if self._closed:
@@ -239,7 +229,7 @@ class SqliteStore(Store):
         if self._writing is None:
             self._writing = connect(self._path, self._settings, read_only=self._read_only)
             self._digests = Digests(self._writing)
-            self._keep_others_out()  # of a log that was made since
+            self._held.take(self._settings.busy_timeout_s)  # of a log that was made since
         return self._writing
 
     def _check_in_place(self) -> None:
@@ -257,7 +247,10 @@ class SqliteStore(Store):
                 yield self._connected()
             return
         self._check_in_place()
-        seen = self._look_again(self._path) if self._read_only else None
+        frozen = self._read_only and is_frozen(self._path)  # then a connection would never see what others write
+        if frozen:
+            self._let_go_of_idle()
+            self._caches.clear()
         try:
             connection = self._idle.get_nowait()
         except queue.Empty:
@@ -268,20 +261,10 @@ class SqliteStore(Store):
             if self._is_ours():
                 connection.close()
             raise
-        if self._idle.qsize() < _IDLE_READERS and not self._closed and seen == self._seen:
+        if self._idle.qsize() < _IDLE_READERS and not self._closed and not frozen:
             self._idle.put(connection)
         else:
             connection.close()
-
-    def _look_again(self, path: Path) -> Frozen:
-        """Let go of connections that were told that nobody writes, as soon as somebody did: they would never see it."""
-        seen = frozen(path)
-        with self._looking:
-            if seen != self._seen:
-                self._seen = seen
-                self._let_go_of_idle()
-                self._caches.clear()
-        return seen
 
     def _close_connections(self) -> None:
         self._let_go_of_idle()
