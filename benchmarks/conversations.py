@@ -193,6 +193,7 @@ def _statement(
         about_text=about if whose == "name" else None,
         relation=label["relation"],
         value=Span(value.start + span.start, value.end + span.start) if value else None,
+        lasting=_SURE,
     )
 
 

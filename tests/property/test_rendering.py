@@ -383,6 +383,7 @@ def test_what_mcp_writes(tmp_path: Path) -> None:
     with Memory.open(path, embedder="none", clock=lambda: MONDAY) as memory:
         memory.add_many(WORST)
         stored = {event.id: event for event in memory.events()}
+        memory.identity("I am Atlas.")
     command = ["-m", "everyword.interfaces.mcp", "--memory", path, "--embedder", "none", "--reference-tools"]
     server = StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ))
 

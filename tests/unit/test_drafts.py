@@ -35,6 +35,7 @@ def reading(
         value=Span(start, start + len(str(value))) if value else None,
         date=None,
         confidence=0.9,
+        lasting=float(given.get("lasting", 0.8)),  # type: ignore[arg-type]
     )
     found = [
         ReadName(Span(text.index(name), text.index(name) + len(name)), name, type, 0.99)

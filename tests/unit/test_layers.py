@@ -194,10 +194,10 @@ class TestWakeUp:
             "I'm really busy these days.",
             "I'm struggling with some work issues.",
             "I like how they make coffee and bread.",
-            "I like sunny and warm weather.",
+            "I am allergic to peanuts.",
         ):
             memory.add(text, speaker="Ana", role="user", at="2026-03-08T10:00Z")
-        assert texts(memory.wake_up(budget=900)) == ["Ana: I like sunny and warm weather"]
+        assert texts(memory.wake_up(budget=900)) == ["Ana: I am allergic to peanuts"]
 
     def test_the_last_of_years_is_a_date_like_any_other(self, memory: Memory) -> None:
         memory.add("I must cancel the trial before 9999-12-31.", speaker="Ana", role="user", at="2026-01-06T00:00Z")
@@ -252,14 +252,14 @@ class TestStability:
 
     def test_something_that_happens_is_told(self, lived: Memory) -> None:
         lived.add(
-            "We decided to paint the boat red.",
+            "We decided to keep the boat in Porto from now on.",
             speaker="Ana",
             role="user",
             wing="boat",
             session="s10",
             at="2026-03-10T08:00Z",
         )
-        assert any("paint the boat red" in text for text in texts(lived.wake_up()))
+        assert any("keep the boat in Porto" in text for text in texts(lived.wake_up()))
 
 
 def test_goals_that_are_not_met_are_told_once(tmp_path: Path) -> None:

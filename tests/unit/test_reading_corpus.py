@@ -110,8 +110,8 @@ def test_spans_match_one_to_one_by_what_they_share() -> None:
 def test_scores_of_a_turn_count_what_was_found_missed_and_invented() -> None:
     said = Statement(0, 9, "plan", "speaker", "Bo", None, False, None, None, None, "asserted", "open")
     turn = Turn("k", None, "Bo", "sat works ok fine", (Entity(0, 3, "event", "Sat"),), (said,))
-    right = decoding.FoundStatement(0, 9, 0.9, "plan", 0.9, "asserted", "open", "speaker", None, None, None)
-    wrong = decoding.FoundStatement(13, 17, 0.6, "fact", 0.9, "asserted", None, "other", None, None, None)
+    right = decoding.FoundStatement(0, 9, 0.9, "plan", 0.9, "asserted", "open", "speaker", None, None, None, 0.5)
+    wrong = decoding.FoundStatement(13, 17, 0.6, "fact", 0.9, "asserted", None, "other", None, None, None, 0.5)
     scores = ReadingScores()
     scores.turn(turn, [decoding.FoundEntity(0, 3, "place", 0.9)], [right, wrong])
     result = scores.result()

@@ -44,7 +44,20 @@ def as_found(turn: Turn) -> tuple[list[FoundEntity], list[FoundStatement]]:
     """Give a turn's labels the form of what a model finds."""
     names = [FoundEntity(one.start, one.end, one.type, 1.0) for one in turn.entities]
     return names, [
-        FoundStatement(s.start, s.end, 1.0, s.kind, 1.0, s.mode, s.state, s.about, s.about_name, s.relation, s.value)
+        FoundStatement(
+            s.start,
+            s.end,
+            1.0,
+            s.kind,
+            1.0,
+            s.mode,
+            s.state,
+            s.about,
+            s.about_name,
+            s.relation,
+            s.value,
+            float(bool(s.lasting)),
+        )
         for s in turn.statements
     ]
 

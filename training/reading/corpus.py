@@ -12,11 +12,12 @@ import json
 import lzma
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 OWN = Path(__file__).parent / "own"
+LASTING = Path(__file__).parent / "lasting.jsonl"
 HELD_PERCENT, CHOOSE_PERCENT = 15, 15
 UPDATE_AS_PAIR = {"confirms": "same"}  # every other update has the name of its pair
 # WNUT 2017's types in our words; its groups are teams and bands.
@@ -49,6 +50,7 @@ class Statement:
     time: str | None
     mode: str
     state: str | None
+    lasting: bool | None = None  # worth telling unasked weeks later; None if nobody decided
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,22 @@ def load(own: Path | None = OWN, talk: Path | None = None, pools: Path | None = 
         from training.reading import external
 
         found += external.load(pools)
-    return found
+    return list(_marked(found, LASTING))
+
+
+def _marked(conversations: list[Conversation], path: Path) -> Iterator[Conversation]:
+    """Add what is decided apart of statements: [turn from 1, start, end, lasting, trouble]; the last is not used."""
+    marks = {row["id"]: row["marks"] for row in map(json.loads, path.read_text(encoding="utf-8").splitlines())}
+    for one in conversations:
+        of = {(turn, start, end): bool(lasting) for turn, start, end, lasting, _ in marks.get(one.id, ())}
+        if not of:
+            yield one
+            continue
+        turns = (
+            replace(turn, statements=tuple(replace(s, lasting=of.get((n, s.start, s.end))) for s in turn.statements))
+            for n, turn in enumerate(one.turns, 1)
+        )
+        yield replace(one, turns=tuple(turns))
 
 
 def split_of(conversation: str) -> str:

@@ -170,6 +170,21 @@ def answer_scores(rows: Sequence[tuple[float, bool, bool]], least: float) -> dic
     }
 
 
+def yes_scores(rows: Sequence[tuple[float, bool]]) -> dict[str, Any]:
+    """Score a yes or no, given as log odds: how well it ranks, and what is right of what it says yes to."""
+    yes, no = (np.sort([odds for odds, right in rows if right is told]) for told in (True, False))
+    if not len(yes) or not len(no):
+        return {}
+    below = (np.searchsorted(no, yes, "left") + np.searchsorted(no, yes, "right")).mean() / 2 / len(no)
+    count = Count(int((yes > 0).sum()), int((yes > 0).sum() + (no > 0).sum()), len(yes))
+    by_chance = {
+        f"p at {chance}": round(float((yes >= odds).sum() / max(1, (yes >= odds).sum() + (no >= odds).sum())), 3)
+        for chance in (0.3, 0.5, 0.7, 0.8, 0.9)
+        for odds in [float(np.log(chance / (1 - chance)))]
+    }
+    return {"auroc": round(float(below), 4), **count.scores(), **by_chance}
+
+
 def best_least(rows: Sequence[tuple[float, bool, bool]], refused: float = 0.88) -> float:
     """Choose the lowest bar at which enough of the unanswerable questions are refused."""
     scores = sorted(score for score, _, answerable in rows if not answerable)

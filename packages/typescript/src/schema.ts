@@ -1625,6 +1625,7 @@ export interface components {
             value: string | null;
             /** @enum {string} */
             stance: "holds" | "still" | "changed" | "ended" | "done" | "maybe";
+            lasting: number | null;
             extractor: string;
             id: string;
             /** Format: date-time */

@@ -108,6 +108,7 @@ def _draft(event: Event, reading: EventReading, one: ReadStatement, model: str) 
         slot=Slot(one.about or "", relation) if relation else None,
         value=value,
         stance=stance,
+        lasting=round(one.lasting, 3),
         extractor=model,
     )
     return replace(draft, tags=tags_of(draft))

@@ -22,6 +22,7 @@ from everyword.types.trust import states_nothing
 
 USER = "user"  # the speaker of an event that names none
 _DONE = "done"
+_CONFIDENCE = 8  # its place in a stored statement
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
 # Kinds whose dates lie behind the speaker, and ahead of them; verbs decide for the others.
 _LOOKS_BACK = {"event": True, "plan": False, "task": False}
@@ -60,6 +61,7 @@ class ReadStatement:
     value: Span | None
     date: SaidDate | None
     confidence: float
+    lasting: float  # how likely it is worth telling unasked weeks later
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,7 @@ def _statement(event: Event, turn: EventTurn, previous: EventTurn | None, one: F
         value=Span(one.value.start, one.value.end) if one.value and one.value.start >= span.start else None,
         date=said_date(turn.text, span, event.at, kind=one.kind, state=one.state),
         confidence=one.score * one.kind_score,
+        lasting=one.lasting,
     )
 
 
@@ -145,7 +148,17 @@ def to_body(reading: EventReading, compared: dict[str, str] | None = None) -> st
     body: dict[str, Any] = {
         "names": [[*one.span, one.type, round(one.confidence, 2)] for one in reading.names],
         "statements": [
-            [*one.span, one.kind, one.mode, one.state, one.about, one.relation, one.value, round(one.confidence, 3)]
+            [
+                *one.span,
+                one.kind,
+                one.mode,
+                one.state,
+                one.about,
+                one.relation,
+                one.value,
+                round(one.confidence, 3),
+                round(one.lasting, 3),
+            ]
             for one in reading.statements
         ],
     }
@@ -171,8 +184,9 @@ def from_body(event: Event, body: str) -> EventReading:
             value=Span(*value) if value else None,
             date=said_date(text, Span(a, b), event.at, kind=kind, state=state),
             confidence=score,
+            lasting=lasting,
         )
-        for a, b, kind, mode, state, about, relation, value, score in held["statements"]
+        for a, b, kind, mode, state, about, relation, value, score, lasting in held["statements"]
     ]
     return EventReading(tuple(names), tuple(statements))
 
@@ -188,7 +202,7 @@ def words_in(event: Event, body: str) -> tuple[list[str], list[Stated]]:
     """Give the names and the statements of a stored reading, the surest first; faster than `from_body`."""
     held: dict[str, Any] = json.loads(body)
     text = event.text
-    statements = sorted(held["statements"], key=lambda one: (-one[-1], one[0], one[1]))
+    statements = sorted(held["statements"], key=lambda one: (-one[_CONFIDENCE], one[0], one[1]))
     names = [text[start:end] for start, end, _, _ in held["names"]]
     return names, [Stated(text[one[0] : one[1]], text[slice(*one[7])] if one[7] else None) for one in statements]
 

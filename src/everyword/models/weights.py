@@ -70,8 +70,8 @@ EVERYWORD_SMALL = PinnedModel(
 EVERYWORD_READER = PinnedModel(
     name="everyword-reader",
     sha256={
-        "reader.onnx": "aa137ea5a10236acd915cdb93efb8563287b150df49da311228dfe2349738dea",
-        "reader.json": "beca0c90ed89d3b3fb3fa004d8fc20ae79d48ab582fb5ba27b9ed66315825d42",
+        "reader.onnx": "233324ff1e94170ea5fd2d8ed555f56f968821969ac55dd07d33cd470b8ce53b",
+        "reader.json": "a76255f25a39fdb3f0b4f4fd12e651a62f7aaff58a1e8514127b3ab2c7cff0b0",
     },
     package="everyword_models",
     package_folder="everyword-reader",

@@ -7,8 +7,8 @@ Now, in boat:
 About Bruno:
 [4] relationship, 1 March 2026: Bruno is Ana's brother
 
-Lines are statements that hold now and that the reader is sure of, what somebody asked to be remembered, and intents
-that are due. Nothing else is told unasked unless it is understood alone (`is_clear`).
+Lines are statements that hold now and that the reader takes for worth telling unasked weeks later, what somebody asked
+to be remembered, and intents that are due.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ from typing import NamedTuple
 
 from everyword.lazy_patterns import lazy_pattern
 from everyword.models.protocol import Tokenizer
-from everyword.retrieval.subject_match import FIRST_PERSON
 from everyword.storage.protocol import Reader
 from everyword.text.rendering import fence_tokens, fenced, one_line
 from everyword.text.spans import sentences
-from everyword.text.terms import question_terms, term_counts
+from everyword.text.terms import question_terms
 from everyword.types.events import ASSISTANTS, SAVED_ON_REQUEST, Citation, Event, Score, Span, raw_event_id
 from everyword.types.intents import LIVE, Identity, Intent, IntentCategory, WakeUp, WakeUpLine
 from everyword.types.statements import BY_HAND, Statement, StatementKind, Status
@@ -40,25 +39,21 @@ class Rule(NamedTuple):
 
     importance: float  # 0 to 1
     half_life_days: int  # by how long such statements stay true
-    sure: float  # least confidence of the reader
+    least: float  # confidence times how likely it lasts, from which on it is told
 
 
-# Past events and insights can wait until somebody asks; plans and tasks come as intents.
+# Past events and insights can wait until somebody asks; plans and tasks come as intents. Bounds: of 357 statements of
+# real chats, labelled by reading, 85% of those above
+# them were worth their tokens. Relationships and instructions mostly are.
 RULES = {
-    StatementKind.INSTRUCTION: Rule(1.0, 365, 0.5),
-    StatementKind.DECISION: Rule(0.9, 60, 0.6),
-    StatementKind.RELATIONSHIP: Rule(0.8, 365, 0.6),
-    StatementKind.ATTRIBUTE: Rule(0.8, 180, 0.7),
-    StatementKind.PREFERENCE: Rule(0.75, 365, 0.75),
-    StatementKind.FACT: Rule(0.7, 60, 0.7),
-    StatementKind.HABIT: Rule(0.6, 180, 0.7),
+    StatementKind.INSTRUCTION: Rule(1.0, 365, 0.4),
+    StatementKind.DECISION: Rule(0.9, 60, 0.55),
+    StatementKind.RELATIONSHIP: Rule(0.8, 365, 0.25),
+    StatementKind.ATTRIBUTE: Rule(0.8, 180, 0.55),
+    StatementKind.PREFERENCE: Rule(0.75, 365, 0.6),
+    StatementKind.FACT: Rule(0.7, 60, 0.6),
+    StatementKind.HABIT: Rule(0.6, 180, 0.6),
 }
-# The reader's relations for a mood, a state or a worry of the day: of 18 such lines on real chats, some 5 were of use.
-_PASSING = frozenset(("feels", "status", "struggles_with", "worried_about"))
-# What such a line is about was said before: "I find them very interesting".
-_POINTS_BACK = lazy_pattern(r"\b(?:it|them|they)\b", re.IGNORECASE)
-_CUT_OFF = lazy_pattern(r"\b(?:and|but|because)\W*$", re.IGNORECASE)  # the rest of the sentence says what is meant
-_VALUED = frozenset((StatementKind.ATTRIBUTE, StatementKind.PREFERENCE, StatementKind.HABIT))  # clear with a value only
 _EVERY_YEAR = "birthday"  # the reader's relation whose date comes again
 FLOOR = 0.3  # share of the importance that does not fade
 USE, MOST_USE = 0.04, 0.2  # bonus for each doubling of repetitions, and at most
@@ -277,33 +272,12 @@ def _may_be_told(request: WakeUpRequest, one: Statement, event: Event, rule: Rul
         return True
     if request.project is not None and event.wing not in (None, request.project):
         return False
-    return one.extractor == BY_HAND or (one.confidence >= rule.sure and is_clear(one))
+    return one.extractor == BY_HAND or (one.about is not None and _worth(one) >= rule.least)
 
 
-def is_clear(statement: Statement) -> bool:
-    """Tell whether a statement is understood alone and lasts: "I will try it" is not, "it was great" does not.
-
-    The reader names the subject of what is clear, and gives what somebody is or likes a relation and a value.
-    """
-    words = " ".join(word for word in statement.quote.split() if not any(map(str.isdigit, word)))
-    if len(question_terms(words).keys() - term_counts(statement.about or "").keys()) < _LEAST_WORDS:
-        return False
-    if statement.kind is StatementKind.INSTRUCTION:
-        return True
-    if statement.kind in (StatementKind.DECISION, StatementKind.RELATIONSHIP) and not statement.value:
-        return False
-    if statement.kind is StatementKind.DECISION:
-        return True
-    if _POINTS_BACK.search(statement.quote) or _CUT_OFF.search(statement.quote):
-        return False
-    if statement.kind in _VALUED and not question_terms(statement.value or ""):
-        return False
-    lasting = statement.slot is not None and statement.slot.attribute not in _PASSING
-    if statement.kind in (StatementKind.ATTRIBUTE, StatementKind.PREFERENCE) and not lasting:
-        return False
-    if statement.kind is StatementKind.PREFERENCE and FIRST_PERSON.search(statement.quote) is None:
-        return False  # a remark on one thing: "the food was good"
-    return statement.about is not None
+def _worth(one: Statement) -> float:
+    """Tell how likely a statement is right and worth telling; what an LLM or a person stated is taken to last."""
+    return one.confidence * (1.0 if one.lasting is None else one.lasting)
 
 
 def is_over(statement: Statement, today: datetime) -> bool:
@@ -322,11 +296,11 @@ def is_over(statement: Statement, today: datetime) -> bool:
 def _reasons(request: WakeUpRequest, one: Statement, event: Event, rule: Rule, confirmed: int) -> Iterable[Score]:
     """List the reasons to show a statement; their sum is its priority."""
     days = max(0, (request.latest - effective_at(event)) // timedelta(days=1))
-    importance, whose = rule.importance * one.confidence, ""
+    importance, whose = rule.importance * _worth(one), ""
     if (event.role or "").lower() in ASSISTANTS:
         importance, whose = importance * BY_ASSISTANT, ", said by an assistant"
     kept = importance * (FLOOR + (1 - FLOOR) * 0.5 ** (days / rule.half_life_days))
-    yield _score("importance", importance, f"{one.kind.value}, certain to {one.confidence:.0%}{whose}")
+    yield _score("importance", importance, f"{one.kind.value}, worth telling to {_worth(one):.0%}{whose}")
     yield _score("recency", kept - importance, f"{days} days before the last event")
     if confirmed:
         yield _score("use", min(MOST_USE, USE * math.log2(1 + confirmed)), f"said again {confirmed} times")

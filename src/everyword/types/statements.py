@@ -107,6 +107,7 @@ class StatementDraft:
     slot: Slot | None = None
     value: str | None = None  # of the slot, in words of the quote
     stance: Stance = Stance.HOLDS
+    lasting: float | None = None  # 0 to 1: how likely it is worth telling unasked weeks later; None: nobody judged
     extractor: str = ""  # name/version
 
 

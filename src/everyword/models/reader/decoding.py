@@ -63,6 +63,7 @@ class FoundStatement:
     about_text: str | None  # the name, where about is `name`
     relation: str | None
     value: Span | None
+    lasting: float  # how likely it is worth telling unasked weeks later
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,7 @@ def columns(relations: int) -> dict[str, slice]:
         "value": 2,  # how likely the value begins or ends here
         "relation": relations,
         "pointer": 4 * POINTER_DIMS,  # of a statement: to a name's first and last token; of a token: as first, as last
+        "lasting": 1,
     }
     found: dict[str, slice] = {}
     at = 0
@@ -150,6 +152,7 @@ def describe(
         about_text=_pointed_to(row, told[:, where["pointer"]], tokens) if about == "name" else None,
         relation=relations[relation] if relation else None,
         value=_value(row, told[:, where["value"]], tokens),
+        lasting=float(1 / (1 + np.exp(-mean[where["lasting"]][0]))),
     )
 
 

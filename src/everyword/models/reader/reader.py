@@ -112,15 +112,18 @@ class Reader:
     def run(self, output: str, row: ReadingRow | JoinedRow) -> Matrix:
         """Compute one output for one row: `reading`, `pair` or `answer`."""
         session = self._opened()
-        feeds: dict[str, NDArray[Any]] = {
+        try:
+            return session.run([output], self.feeds(row))[0]
+        except Exception as error:  # onnxruntime has no common error class
+            raise ModelError(f"The reader failed on {len(row.ids)} tokens: {error}") from error
+
+    def feeds(self, row: ReadingRow | JoinedRow) -> dict[str, NDArray[Any]]:
+        """Give what goes into the network for one row."""
+        return {
             "words": self._table.rows(row.ids),
             "segments": np.array(row.segments, np.int64),
             "shapes": np.array(row.shapes, np.int64),
         }
-        try:
-            return session.run([output], feeds)[0]
-        except Exception as error:  # onnxruntime has no common error class
-            raise ModelError(f"The reader failed on {len(row.ids)} tokens: {error}") from error
 
     def _opened(self) -> Session:
         if self._session is not None:

@@ -262,6 +262,7 @@ def _values(space: int, seq: int, statement: Statement) -> tuple[Any, ...]:
         "slot": statement.slot,
         "value": statement.value,
         "stance": statement.stance,
+        "lasting": statement.lasting,
         "extractor": statement.extractor,
     }
     return (
@@ -310,6 +311,7 @@ def statement_of(row: Row) -> Statement:
         slot=Slot(*held["slot"]) if held["slot"] else None,
         value=held["value"],
         stance=Stance(held["stance"]),
+        lasting=held["lasting"],
         extractor=held["extractor"],
         recorded_at=from_micros(recorded_at),
         status=Status(status),
