@@ -129,7 +129,7 @@ def _prepare() -> None:
     """Import the server, so that it is ready for the first request."""
     with suppress(ImportError):  # serving reports it
         import_module("everyword.interfaces.mcp.server")
-        import_module("mcp.server.stdio")
+        import_module("mcp.shared.message")
 
 
 def wing_of_folder(folder: str) -> str | None:

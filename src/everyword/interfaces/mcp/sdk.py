@@ -171,13 +171,16 @@ def at_end_of_connection(session: Any, callback: Callable[[], None]) -> None:
     stack.callback(callback)
 
 
-def is_message(line: str) -> bool:
-    """Tell whether a line is a JSON-RPC message."""
-    try:
-        if IS_2:
-            types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-        else:
-            types.JSONRPCMessage.model_validate_json(line)
-    except ValueError:
-        return False
-    return True
+def message_of(line: str) -> Any:
+    """Read a message; raise ValueError for anything else."""
+    session_message: Any = import_module("mcp.shared.message").SessionMessage
+    if IS_2:
+        return session_message(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+    return session_message(types.JSONRPCMessage.model_validate_json(line))
+
+
+def text_of(message: Any) -> str:
+    """Write a message of the server."""
+    return message.message.model_dump_json(
+        by_alias=True, **{"exclude_unset" if IS_2 else "exclude_none": True}
+    )
