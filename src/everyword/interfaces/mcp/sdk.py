@@ -181,6 +181,4 @@ def message_of(line: str) -> Any:
 
 def text_of(message: Any) -> str:
     """Write a message of the server."""
-    return message.message.model_dump_json(
-        by_alias=True, **{"exclude_unset" if IS_2 else "exclude_none": True}
-    )
+    return message.message.model_dump_json(by_alias=True, **{"exclude_unset" if IS_2 else "exclude_none": True})
