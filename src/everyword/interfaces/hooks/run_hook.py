@@ -19,7 +19,7 @@ _REMEMBER = re.compile(
     r"\b(?:remember|keep in mind|note|(?:don'?t|do not|never) forget)\s{0,3}(?:that\b|this\b|:)", re.IGNORECASE
 )
 # What a line of a transcript of Claude Code has that holds words of the user or the agent, and lines of tools have not.
-_SPEAKER, _WORDS = re.compile(rb'"role": ?"(?:user|assistant)"'), re.compile(rb'"(?:content": ?"|type": ?"text")')
+_SPEAKER, _WORDS = rb'"role": ?"(?:user|assistant)"', rb'"(?:content": ?"|type": ?"text")'
 _KEPT = "Everyword keeps this message in the user's long-term memory. Tell the user so, in a few words."
 _ASKING_SHARE = 0.9  # of a hook's time limit for requests; the rest is left to print the answer
 _ASK_AGAIN_S = 0.03  # while the resident process starts
@@ -202,4 +202,4 @@ class _Hook:
 def _is_message(line: bytes) -> bool:
     """Tell whether a line is a whole message of the user or the agent, not of a tool."""
     is_whole = line.endswith(b"}") and b'"tool_result"' not in line
-    return is_whole and bool(_SPEAKER.search(line) and _WORDS.search(line))
+    return is_whole and bool(re.search(_SPEAKER, line) and re.search(_WORDS, line))
