@@ -25,9 +25,8 @@ from tests.fences import inside
 from tests.serve.service import free_port, wait_for_port
 
 from everyword import Memory
-from everyword.errors import InvalidSetting
 from everyword.interfaces.mcp import OpenMemory
-from everyword.interfaces.mcp.__main__ import run, wing_of_folder
+from everyword.interfaces.mcp.__main__ import main, wing_of_folder
 from everyword.interfaces.mcp.fast_handshake import (
     VERSIONS,
     early_reply,
@@ -426,9 +425,11 @@ def test_unknown_names_are_refused(opened: OpenMemory) -> None:
     asked(build(opened), ask)
 
 
-def test_a_memory_is_not_served_to_the_network_without_a_token(tmp_path: Path) -> None:
-    with pytest.raises(InvalidSetting, match="token"):
-        run(str(tmp_path / "memory.db"), transport="http", host="0.0.0.0")
+def test_a_memory_is_not_served_to_the_network_without_a_token(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--memory", str(tmp_path / "memory.db"), "--transport", "http", "--host", "0.0.0.0"]) == 2
+    assert "needs a token" in capsys.readouterr().err
 
 
 def test_without_the_protocol_s_package_the_fix_is_told_and_nobody_is_greeted(tmp_path: Path) -> None:

@@ -21,8 +21,8 @@ _MODULES = {"doctor": "cli.doctor", "init": "cli.init", "hook": "hooks.commands"
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
     arguments = sys.argv[1:] if argv is None else list(argv)
-    if arguments in (["--help"], ["-h"], ["help"], ["--version"]):
-        return _write_help(arguments[0])
+    if arguments in (["--help"], ["-h"], ["help"], ["--version"]) and _write_help(arguments[0]):
+        return 0
     if arguments[:2] == ["hook", "run"]:  # an assistant waits for it
         from everyword.interfaces.hooks import main as hook
 
@@ -48,28 +48,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         return StoreFull.exit_code
 
 
-def _write_help(asked: str) -> int:
-    """Write the help text or the version; return the exit code."""
+def _write_help(asked: str) -> bool:
+    """Write the help text or the version at once; return False where that fails, which takes longer to report."""
     from everyword import __version__
     from everyword.interfaces.cli.defaults import HELP
 
-    out = sys.stdout
-    if out is None:  # pyright: ignore[reportUnnecessaryComparison]  it may be closed
-        return 0
     try:
-        out.write(f"everyword {__version__}\n" if asked == "--version" else HELP)
-        out.flush()
-    except OSError as error:
-        import os
-
-        from everyword.errors import StoreFull
-
-        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())  # for what is still in its buffer
-        if isinstance(error, BrokenPipeError):
-            return _BROKEN_PIPE
-        sys.stderr.write(f"everyword: Can't write the output ({error.strerror or error}).\n")
-        return StoreFull.exit_code
-    return 0
+        if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]  it may be closed
+            sys.stdout.write(f"everyword {__version__}\n" if asked == "--version" else HELP)
+            sys.stdout.flush()
+    except OSError:
+        return False
+    return True
 
 
 def _run(arguments: Sequence[str], terminal: Terminal) -> int:

@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -65,7 +66,7 @@ def run(request: Request, terminal: Terminal) -> int:
                     result = operation.run(memory, {**arguments, "progress": report})
             else:
                 result = operation.run(memory, arguments)
-            return _show(operation, result, request, terminal)
+            return _show(result, request, terminal)
 
 
 @contextmanager
@@ -153,7 +154,8 @@ def _note_unused_scope(request: Request, operation: Operation, terminal: Termina
 # Results
 
 
-def _show(operation: Operation, result: Any, request: Request, terminal: Terminal) -> int:
+def _show(result: Any, request: Request, terminal: Terminal) -> int:
+    operation = request.operation
     if not terminal.json_wanted:
         if view := _REQUEST_VIEWS.get(operation.name):
             view(terminal.page, result, request)
@@ -168,8 +170,10 @@ def _show(operation: Operation, result: Any, request: Request, terminal: Termina
     return 1 if operation.name == "verify" and not result.ok else 0
 
 
-def _rebuilt(page: Page, _result: None, request: Request) -> None:
-    page.line("rebuilt the word index" if request.arguments.get("vectors") is False else "rebuilt words and vectors")
+def _exported(page: Page, result: int, request: Request) -> None:
+    for name, what in (("path", "events"), ("wiki", "notes"), ("graph", "nodes and edges")):
+        if where := request.arguments.get(name):
+            page.line(f"wrote {result:,} {what} to {where}")
 
 
 def _backed_up(page: Page, _result: None, request: Request) -> None:
@@ -177,15 +181,11 @@ def _backed_up(page: Page, _result: None, request: Request) -> None:
     page.line(f"wrote {path} ({results.size(os.path.getsize(os.path.expanduser(path)))})")
 
 
-def _exported(page: Page, result: int, request: Request) -> None:
-    for name, what in (("path", "events"), ("wiki", "notes"), ("graph", "nodes and edges")):
-        if where := request.arguments.get(name):
-            page.line(f"wrote {result:,} {what} to {where}")
-
-
 # Views that depend on the request; results.VIEWS has the others.
 _REQUEST_VIEWS: dict[str, Callable[[Page, Any, Request], None]] = {
-    "rebuild": _rebuilt,
+    "rebuild": lambda page, _, request: page.line(
+        "rebuilt words and vectors" if request.arguments.get("vectors", True) else "rebuilt the word index"
+    ),
     "backup": _backed_up,
     "export": _exported,
     "webhooks remove": lambda page, _, request: page.line(f"removed {request.arguments['id']}"),
@@ -277,20 +277,16 @@ def _show_followed(terminal: Terminal, path: str, found: Imported | EverywordErr
 def _watch(request: Request, terminal: Terminal) -> int:
     """Print changes until the requested number has come, or until interrupted."""
     options = dict(request.arguments)
-    left: int | None = options.pop("count", None)
+    count: int | None = options.pop("count", None)
     if not terminal.json_wanted:
         terminal.note("watching; stop with Ctrl-C")
     with _open_memory(request) as memory:
-        for kind, one in memory.watch(**options):
+        for kind, one in islice(memory.watch(**options), count):
             if terminal.json_wanted:
                 terminal.document({kind: to_json(one)})
             else:
                 results.news(terminal.page, kind, one)
             terminal.flush()
-            if left is not None:
-                left -= 1
-                if left <= 0:
-                    break
     return 0
 
 
@@ -308,24 +304,18 @@ def _check_forget_is_confirmed(request: Request, terminal: Terminal) -> None:
 
 
 def _forget(memory: Memory, arguments: dict[str, Any], request: Request, terminal: Terminal) -> int:
-    if arguments.get("dry_run") or "yes" not in request.extras:
-        preview = BY_NAME["forget"].run(memory, {**arguments, "dry_run": True})
+    dry_run: bool = arguments.get("dry_run", False)
+    if dry_run or "yes" not in request.extras:
+        preview = request.operation.run(memory, {**arguments, "dry_run": True})
         if terminal.json_wanted:
-            terminal.document(BY_NAME["forget"].document(preview))
-            return 0
-        some = [memory.get(id) for id in preview.ids[:_FORGET_PREVIEW]]
-        results.forget_preview(terminal.page, preview, some)
-        if arguments.get("dry_run") or not preview.events:
+            return _show(preview, request, terminal)
+        results.forget_preview(terminal.page, preview, [memory.get(id) for id in preview.ids[:_FORGET_PREVIEW]])
+        if dry_run or not preview.events:
             return 0
         if not terminal.ask("Forget them permanently?"):
             terminal.page.line("Nothing was forgotten.")
             return 1
-    receipt = BY_NAME["forget"].run(memory, arguments)
-    if terminal.json_wanted:
-        terminal.document(BY_NAME["forget"].document(receipt))
-    else:
-        results.VIEWS["forget"](terminal.page, receipt)
-    return 0
+    return _show(request.operation.run(memory, arguments), request, terminal)
 
 
 # Verbs that only the command line has

@@ -10,7 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -51,12 +51,12 @@ class Check:
     fix: str = ""
 
 
-def _warning(name: str, detail: str, fix: str) -> Check:
-    return Check(name, detail, state="warning", fix=fix)
+def _warning(name: str, detail: str, fix: str, *, only_if: bool = True) -> Check:
+    return Check(name, detail, "warning", fix) if only_if else Check(name, detail)
 
 
 def _problem(name: str, detail: str, fix: str) -> Check:
-    return Check(name, detail, state="problem", fix=fix)
+    return Check(name, detail, "problem", fix)
 
 
 def run(request: Request, terminal: Terminal) -> int:
@@ -66,7 +66,7 @@ def run(request: Request, terminal: Terminal) -> int:
         checks = list(_checks(request, location))
     ok = all(check.state != "problem" for check in checks)
     if terminal.json_wanted:
-        terminal.document({"ok": ok, "checks": [_to_json(check) for check in checks]})
+        terminal.document({"ok": ok, "checks": [{**asdict(check), "fix": check.fix or None} for check in checks]})
     else:
         _show(terminal.page, checks)
     return 0 if ok else 1
@@ -192,12 +192,8 @@ def _model(spec: str | None) -> Iterator[Check]:
     try:
         embedder = load_embedder(spec)
     except ModelMissing as error:
-        yield Check(
-            "model",
-            f"{error.detail} Only words are searched.",
-            state="warning" if spec is None else "problem",
-            fix=error.fix or "",
-        )
+        told = _warning if spec is None else _problem
+        yield told("model", f"{error.detail} Only words are searched.", error.fix or "")
         return
     if embedder is None:
         return
@@ -262,12 +258,9 @@ def _server(location: str) -> Iterator[Check]:
         server = store.about()
     yield Check("server", f"PostgreSQL {server.version}, pgvector {server.vectors}")
     yield Check("search", f"words by BM25; {server.indexed} spaces have a vector index")
-    if server.walled:
-        yield Check("row-level security", "every transaction is limited to its space")
-    else:
-        yield _warning(
-            "row-level security", "does not apply to this user", "Connect as a role without SUPERUSER and BYPASSRLS."
-        )
+    limited = "every transaction is limited to its space" if server.walled else "does not apply to this user"
+    fix = "Connect as a role without SUPERUSER and BYPASSRLS."
+    yield _warning("row-level security", limited, fix, only_if=not server.walled)
 
 
 @contextmanager
@@ -280,45 +273,27 @@ def _read_only_store(location: str) -> Generator[Store]:
 
 
 def _file(path: Path) -> Iterator[Check]:
-    yield Check("memory", f"{path} ({size(path.stat().st_size)})")
-    if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
-        yield _warning("writable", "no, the file is read-only", "Check the permissions of the file and its folder.")
-    else:
+    length = path.stat().st_size
+    yield Check("memory", f"{path} ({size(length)})")
+    if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
         yield Check("writable", "yes")
-    yield _write_ahead_log(path)
-    yield _free_space(path)
+    else:
+        yield _warning("writable", "no, the file is read-only", "Check the permissions of the file and its folder.")
+    log = Path(f"{path}-wal")
+    logged = log.stat().st_size if log.exists() else 0
+    fix = "A process has been reading for very long; the log shrinks when it ends."
+    yield _warning("write-ahead log", size(logged), fix, only_if=logged > _WAL_LARGE_BYTES)
+    free = shutil.disk_usage(path.parent).free
+    fix = f"Free some space: forgetting rewrites the file and needs up to {size(2 * length)}."
+    yield _warning("disk", f"{size(free)} free", fix, only_if=free < 2 * length)
 
 
 def _absent(path: Path) -> Check:
     folder = next(parent for parent in path.absolute().parents if parent.exists())
-    if not os.access(folder, os.W_OK) or not folder.is_dir():
-        return _problem(
-            "memory",
-            f"none at {path}, and {folder} is not writable",
-            "Name another file with --memory or EVERYWORD_MEMORY.",
-        )
-    return _warning("memory", f"none yet at {path}", 'Create it: everyword add "..."')
-
-
-def _write_ahead_log(path: Path) -> Check:
-    log = Path(f"{path}-wal")
-    length = log.stat().st_size if log.exists() else 0
-    if length > _WAL_LARGE_BYTES:
-        return _warning(
-            "write-ahead log", size(length), "A process has been reading for very long; the log shrinks when it ends."
-        )
-    return Check("write-ahead log", size(length))
-
-
-def _free_space(path: Path) -> Check:
-    free, needed = shutil.disk_usage(path.parent).free, 2 * path.stat().st_size
-    if free < needed:
-        return _warning(
-            "disk",
-            f"{size(free)} free",
-            f"Free some space: forgetting rewrites the file and needs up to {size(needed)}.",
-        )
-    return Check("disk", f"{size(free)} free")
+    if os.access(folder, os.W_OK) and folder.is_dir():
+        return _warning("memory", f"none yet at {path}", 'Create it: everyword add "..."')
+    detail = f"none at {path}, and {folder} is not writable"
+    return _problem("memory", detail, "Name another file with --memory or EVERYWORD_MEMORY.")
 
 
 def _lock(path: Path) -> Check:
@@ -366,11 +341,8 @@ def _conflicts(memory: Memory) -> Iterator[Check]:
     """List contradicting facts, which only a person can resolve."""
     found = memory.graph.conflicts()
     for fact in found[:_CONFLICTS_SHOWN]:
-        yield _warning(
-            "conflict",
-            f"{fact.subject_name} {fact.relation.replace('_', ' ')} {fact.object_name}",
-            "Add an event that says which is true. everyword conflicts lists all.",
-        )
+        claim = f"{fact.subject_name} {fact.relation.replace('_', ' ')} {fact.object_name}"
+        yield _warning("conflict", claim, "Add an event that says which is true. everyword conflicts lists all.")
     if not found:
         yield Check("conflicts", "none among the facts")
 
@@ -453,10 +425,6 @@ def _show(page: Page, checks: Sequence[Check]) -> None:
         page.line(yellow(count_of(warned, "warning")), ", no problems")
     else:
         page.line(green("No problems."))
-
-
-def _to_json(check: Check) -> dict[str, str | None]:
-    return {"name": check.name, "state": check.state, "detail": check.detail, "fix": check.fix or None}
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -189,6 +188,8 @@ class Terminal:
     def page(self) -> Page:
         """Where results are written: with colours on a terminal, plain otherwise."""
         if self._out_is_terminal and not self._is_dumb:
+            import shutil  # takes time
+
             width = shutil.get_terminal_size().columns
             return Page(self.out, for_people=True, width=width, colours=self._colours)
         return Page(self.out, for_people=self._out_is_terminal)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import threading
 import time
 from collections.abc import Mapping
@@ -35,11 +34,6 @@ _QUESTION_CHARS = 1_000  # from each end of a long prompt: its middle is mostly 
 # must have two content words, and must either be a question or share half of these words with the best hit.
 _LEAST_TERMS = 2
 _LEAST_SHARED = 0.5
-_ASKS = re.compile(
-    r"\?|^\W{0,5}(?:what|whom?|whose|when|where|which|why|how|did|do|does|is|are|was|were|can|could|should|would|have|has"
-    r"|had|remind|recall)\b",
-    re.IGNORECASE,
-)
 _MOST_CACHED_STARTS = 8  # wings
 _AWAIT_S = 3.0  # for the agent to write a prompt to its transcript, which it does before it answers
 _AWAIT_STEP_S = 0.05
@@ -119,7 +113,7 @@ class HookActions:
         hits = self.memory.recall(question, k=_MOST_HITS)
         if not hits or (hits.confidence is not None and hits.confidence < self.settings.confidence):
             return ""
-        asked = _ASKS.search(question) is not None or asks(question)
+        asked = "?" in question or asks(question)
         alike = _shared(question, hits[0].text) >= _LEAST_SHARED
         # Without a confidence (a script that the model can't read, or no model) the prompt must meet both conditions.
         if not (asked and alike if hits.confidence is None else asked or alike):

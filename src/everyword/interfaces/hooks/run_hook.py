@@ -7,8 +7,6 @@ import os
 import re
 import sys
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
 from typing import Any, BinaryIO, cast
 
 from everyword.interfaces.hooks import client, state
@@ -20,6 +18,8 @@ _MOST_TAIL_BYTES = 4 << 20  # of unsaved transcript in which messages are counte
 _REMEMBER = re.compile(
     r"\b(?:remember|keep in mind|note|(?:don'?t|do not|never) forget)\s{0,3}(?:that\b|this\b|:)", re.IGNORECASE
 )
+# What a line of a transcript of Claude Code has that holds words of the user or the agent, and lines of tools have not.
+_SPEAKER, _WORDS = rb'"role": ?"(?:user|assistant)"', rb'"(?:content": ?"|type": ?"text")'
 _KEPT = "Everyword keeps this message in the user's long-term memory. Tell the user so, in a few words."
 _ASKING_SHARE = 0.9  # of a hook's time limit for requests; the rest is left to print the answer
 _ASK_AGAIN_S = 0.03  # while the resident process starts
@@ -41,10 +41,7 @@ def main(arguments: list[str], stdin: BinaryIO) -> int:
 
             HookActions(home, load_or_default(home)).save(json.loads(_option(arguments, "--what") or "{}"))
             return 0
-        settings = load_or_default(home)
-        with _limit(settings.timeout_s, home):
-            agent = _option(arguments, "--agent") or "claude-code"
-            _run(home, settings, agent, _payload(stdin.read(_MOST_INPUT_BYTES)))
+        _run_in_time(home, _option(arguments, "--agent") or "claude-code", stdin)
     except BaseException as error:
         state.log(home, f"{arguments[0]} error: {type(error).__name__}: {error}")
     else:
@@ -57,185 +54,152 @@ def _option(arguments: list[str], name: str) -> str | None:
     return arguments[at] if at < len(arguments) else None
 
 
-def _payload(raw: bytes) -> dict[str, Any]:
-    document: Any = json.loads(raw)
-    if not isinstance(document, dict):
-        raise ValueError("the agent did not send a JSON object")
-    return cast("dict[str, Any]", document)
-
-
-@contextmanager
-def _limit(timeout_s: float, home: str) -> Generator[None]:
-    """End this process after a time, even if a call does not return."""
+def _run_in_time(home: str, agent: str, stdin: BinaryIO) -> None:
+    """Run a hook; end this process after a time, even if a call does not return."""
     import threading
 
+    settings = load_or_default(home)
+
     def end() -> None:
-        state.log(home, f"error: ended after {timeout_s} s")
+        state.log(home, f"error: ended after {settings.timeout_s} s")
         os._exit(0)
 
-    timer = threading.Timer(timeout_s, end)
+    timer = threading.Timer(settings.timeout_s, end)
     timer.daemon = True
     timer.start()
     try:
-        yield
+        payload: Any = json.loads(stdin.read(_MOST_INPUT_BYTES))
+        if not isinstance(payload, dict):
+            raise ValueError("the agent did not send a JSON object")
+        _Hook(home, settings, agent, cast("dict[str, Any]", payload)).run()
     finally:
         timer.cancel()
 
 
-def _run(home: str, settings: HookSettings, agent: str, payload: dict[str, Any]) -> None:
-    theirs = _text(payload, "hook_event_name")
-    event = next((ours for ours, name in AGENTS[agent].events.items() if name == theirs), "")
-    payload = {
-        **payload,
-        "session_id": _text(payload, "session_id") or _text(payload, "conversation_id"),
-        "cwd": _text(payload, "cwd") or _first(payload.get("workspace_roots")),
-    }
-    deadline = time.monotonic() + settings.timeout_s * _ASKING_SHARE
-    if not event or event in settings.off:
-        return
-    if event == "SessionStart":
-        # Who takes no context beside a prompt has to wait for it here.
-        text = _start(home, settings, payload, deadline, waits=not AGENTS[agent].takes_context_of_prompt)
-        _write_answer(agent, theirs, text or "")
-        if text is not None:
-            state.clear_owed_start(home, payload["session_id"])
-    elif event == "UserPromptSubmit":
-        _on_prompt(home, settings, agent, theirs, payload, deadline)
-    elif event != "Stop" or agent != "claude-code" or _is_due(home, settings, payload):
-        _save_elsewhere(home, settings, _transcript(agent, payload))
+class _Hook:
+    def __init__(self, home: str, settings: HookSettings, name: str, payload: dict[str, Any]) -> None:
+        self._home = home
+        self._settings = settings
+        self._name = name
+        self._agent = AGENTS[name]
+        self._payload = payload
+        self._event = self._text("hook_event_name")  # as the agent calls it
+        self._session = self._text("session_id", "conversation_id")
+        roots = payload.get("workspace_roots")
+        named = cast("list[Any]", roots) if isinstance(roots, list) else []
+        self._cwd = self._text("cwd") or next((root for root in named if isinstance(root, str)), "")
+        path = self._text("transcript_path")
+        self._path = os.path.abspath(os.path.expanduser(path)) if path else ""
+        self._deadline = time.monotonic() + settings.timeout_s * _ASKING_SHARE
 
+    def run(self) -> None:
+        """Run the hook."""
+        event = next((ours for ours, theirs in self._agent.events.items() if theirs == self._event), "")
+        if not event or event in self._settings.off:
+            return
+        if event == "SessionStart":
+            # Who takes no context beside a prompt has to wait for it here.
+            text = self._start(waits=not self._agent.takes_context_of_prompt)
+            self._write_answer(text or "")
+            if text is not None:
+                state.clear_owed_start(self._home, self._session)
+        elif event == "UserPromptSubmit":
+            self._on_prompt(self._text("prompt"))
+        elif event != "Stop" or self._name != "claude-code" or self._is_due():
+            self._save_elsewhere()
 
-def _on_prompt(
-    home: str, settings: HookSettings, agent: str, theirs: str, payload: dict[str, Any], deadline: float
-) -> None:
-    prompt, session = _text(payload, "prompt"), payload["session_id"]
-    is_kept = False
-    if agent == "cursor" or _REMEMBER.search(prompt[:_SCANNED_CHARS]):
-        is_kept = _save_elsewhere(home, settings, {**_transcript(agent, payload), "awaits": prompt[:200]})
-    if not AGENTS[agent].takes_context_of_prompt:
-        return
-    just = state.has_just_started(home, session)  # a program may ask once and end; later, nobody waits
-    start_text = _start(home, settings, payload, deadline, waits=just) if state.is_start_owed(home, session) else None
-    lines = _for_prompt(home, settings, prompt, session, deadline) if settings.inject_prompt else ""
-    texts = (start_text, lines, _KEPT if is_kept else "")
-    _write_answer(agent, theirs, "\n\n".join(text for text in texts if text))
-    if start_text is not None:
-        state.clear_owed_start(home, session)  # only after printing: the hook may be ended at any time
+    def _on_prompt(self, prompt: str) -> None:
+        is_kept = False
+        if self._name == "cursor" or _REMEMBER.search(prompt[:_SCANNED_CHARS]):
+            is_kept = self._save_elsewhere(awaits=prompt[:200])
+        if not self._agent.takes_context_of_prompt:
+            return
+        just = state.has_just_started(self._home, self._session)  # a program may ask once and end; later, nobody waits
+        start_text = self._start(waits=just) if state.is_start_owed(self._home, self._session) else None
+        lines = ""
+        if self._settings.inject_prompt and prompt.strip() and not prompt.startswith("/"):  # a slash command
+            lines = self._ask({"do": "prompt", "prompt": prompt, "session": self._session})
+        self._write_answer("\n\n".join(filter(None, (start_text, lines, _KEPT if is_kept else ""))))
+        if start_text is not None:
+            # Only after printing: the hook may be ended at any time.
+            state.clear_owed_start(self._home, self._session)
 
+    def _start(self, *, waits: bool) -> str | None:
+        """Return the text for the start of a session; None if it is not ready and will come with the next prompt."""
+        text = self._ask({"do": "start", "cwd": self._cwd}, waits=waits)
+        if text is None:
+            state.owe_start(self._home, self._session)
+        return text
 
-def _start(home: str, settings: HookSettings, payload: dict[str, Any], deadline: float, *, waits: bool) -> str | None:
-    """Return the text for the start of a session; None if it is not ready and will come with the next prompt."""
-    text = _answer(home, settings, {"do": "start", "cwd": _text(payload, "cwd")}, deadline, waits=waits)
-    if text is None:
-        state.owe_start(home, _text(payload, "session_id"))
-    return text
+    def _ask(self, request: dict[str, Any], *, waits: bool = False) -> str | None:
+        """Ask the resident process, or this one where there can be none. None: it starts now. waits: for its start."""
+        if self._settings.resident and client.has_sockets(self._home):
+            answer = client.ask(self._home, request, self._deadline - time.monotonic())
+            if answer is None:
+                client.start(self._home)
+            while answer is None and waits and time.monotonic() < self._deadline:
+                time.sleep(_ASK_AGAIN_S)
+                answer = client.ask(self._home, request, self._deadline - time.monotonic())
+            return None if answer is None else str(answer.get("text", ""))
+        from everyword.interfaces.hooks.actions import HookActions
 
+        return HookActions(self._home, self._settings).answer(request)
 
-def _for_prompt(home: str, settings: HookSettings, prompt: str, session: str, deadline: float) -> str:
-    if not prompt.strip() or prompt.startswith("/"):  # a slash command
-        return ""
-    return _answer(home, settings, {"do": "prompt", "prompt": prompt, "session": session}, deadline) or ""
+    def _save_elsewhere(self, **more: str) -> bool:
+        """Let another process save a transcript; return whether there is one. If that fails, the next hook finds it."""
+        what = {**self._transcript(), **more}
+        if not what["transcript"]:
+            return False
+        home, limit = self._home, self._settings.timeout_s / 4
+        if not self._settings.resident or client.ask(home, {"do": "save", **what}, limit) is None:
+            client.start_detached("save", "--home", home, "--what", json.dumps(what))
+        return True
 
+    def _transcript(self) -> dict[str, Any]:
+        """Say what to save: a transcript, or, where the agent keeps none that we can read, what the payload says."""
+        if self._agent.format and (self._path or self._name != "codex"):  # Codex keeps no file of some sessions
+            return {"transcript": self._path, "format": self._agent.format, "cwd": self._cwd}
+        turn = {
+            "agent": self._name,
+            "session": self._session,
+            "number": self._text("generation_id", "turn_id"),
+            "cwd": self._cwd,
+            "prompt": self._text("prompt"),
+            "reply": self._text("text", "last_assistant_message"),
+        }
+        return {"transcript": self._name if self._session else "", "turn": turn}
 
-def _answer(
-    home: str, settings: HookSettings, request: dict[str, Any], deadline: float, *, waits: bool = False
-) -> str | None:
-    """Ask the resident process, or this one where there can be none. None: it starts now. waits: for its start."""
-    if settings.resident and client.has_sockets(home):
-        answer = client.ask(home, request, deadline - time.monotonic())
-        if answer is None:
-            client.start(home)
-        while answer is None and waits and time.monotonic() < deadline:
-            time.sleep(_ASK_AGAIN_S)
-            answer = client.ask(home, request, deadline - time.monotonic())
-        return None if answer is None else str(answer.get("text", ""))
-    from everyword.interfaces.hooks.actions import HookActions
+    def _is_due(self) -> bool:
+        """Tell whether enough messages are unsaved."""
+        if not self._path or not os.path.exists(self._path):
+            return False
+        at = state.read_position(self._home, self._path)
+        if not at:
+            # So that a later session saves the transcript if this one ends without a hook.
+            state.write_position(self._home, self._path, {"byte": 0, "line": 0}, "claude-code")
+        with open(self._path, "rb") as file:
+            file.seek(int(at.get("byte", 0)))
+            tail = file.read(_MOST_TAIL_BYTES + 1)
+        messages = sum(map(_is_message, tail.splitlines()))
+        return len(tail) > _MOST_TAIL_BYTES or messages >= self._settings.save_every
 
-    return HookActions(home, settings).answer(request)
+    def _text(self, *names: str) -> str:
+        """Return the first of these members that is a text; anything else counts as empty."""
+        values = (self._payload.get(name) for name in names)
+        return next((value for value in values if isinstance(value, str) and value), "")
 
-
-def _save_elsewhere(home: str, settings: HookSettings, what: dict[str, Any]) -> bool:
-    """Let another process save a transcript; return whether there is one. If that fails, the next hook finds it."""
-    if not what["transcript"]:
-        return False
-    if not settings.resident or client.ask(home, {"do": "save", **what}, settings.timeout_s / 4) is None:
-        client.start_detached("save", "--home", home, "--what", json.dumps(what))
-    return True
-
-
-def _transcript(agent: str, payload: dict[str, Any]) -> dict[str, Any]:
-    """Say what to save: a transcript, or, where the agent keeps none that we can read, what the payload says."""
-    path, session, format = _path(payload), payload["session_id"], AGENTS[agent].format
-    if format and (path or agent != "codex"):  # Codex keeps no file of some sessions
-        return {"transcript": path, "format": format, "cwd": payload["cwd"]}
-    turn = {
-        "agent": agent,
-        "session": session,
-        "number": _text(payload, "generation_id") or _text(payload, "turn_id"),
-        "cwd": payload["cwd"],
-        "prompt": _text(payload, "prompt"),
-        "reply": _text(payload, "text") or _text(payload, "last_assistant_message"),
-    }
-    return {"transcript": agent if session else "", "turn": turn}
-
-
-def _path(payload: dict[str, Any]) -> str:
-    """Return the absolute path of the transcript."""
-    path = _text(payload, "transcript_path")
-    return os.path.abspath(os.path.expanduser(path)) if path else ""
-
-
-def _text(payload: dict[str, Any], name: str) -> str:
-    """Return a member that is a string; anything else counts as empty."""
-    value = payload.get(name)
-    return value if isinstance(value, str) else ""
-
-
-def _first(values: Any) -> str:
-    """Return the first of a list of strings."""
-    first: Any = cast("list[Any]", values)[0] if isinstance(values, list) and values else ""
-    return first if isinstance(first, str) else ""
-
-
-def _is_due(home: str, settings: HookSettings, payload: dict[str, Any]) -> bool:
-    """Tell whether enough messages are unsaved."""
-    path = _path(payload)
-    if not path or not os.path.exists(path):
-        return False
-    at = state.read_position(home, path)
-    if not at:
-        # So that a later session saves the transcript if this one ends without a hook.
-        state.write_position(home, path, {"byte": 0, "line": 0}, "claude-code")
-    with open(path, "rb") as file:
-        file.seek(int(at.get("byte", 0)))
-        tail = file.read(_MOST_TAIL_BYTES + 1)
-    return len(tail) > _MOST_TAIL_BYTES or sum(map(_is_message, tail.splitlines())) >= settings.save_every
+    def _write_answer(self, text: str) -> None:
+        """Print what the agent is to know, in the form that it reads."""
+        if not text:
+            return
+        answer: dict[str, Any] = {"hookSpecificOutput": {"hookEventName": self._event, "additionalContext": text}}
+        if self._agent.answer:
+            answer = {self._agent.answer: text}
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
 
 
 def _is_message(line: bytes) -> bool:
-    """Tell whether a line is a message of the user or the agent, not of a tool, and is complete."""
-    if b'"user"' not in line and b'"assistant"' not in line:
-        return False
-    try:
-        record: Any = json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    if not isinstance(record, dict) or cast("Any", record).get("type") not in ("user", "assistant"):
-        return False
-    message: Any = cast("dict[str, Any]", record).get("message")
-    content: Any = cast("dict[str, Any]", message).get("content") if isinstance(message, dict) else None
-    if isinstance(content, str):
-        return True
-    blocks = cast("list[Any]", content) if isinstance(content, list) else []
-    return any(isinstance(block, dict) and cast("Any", block).get("type") == "text" for block in blocks)
-
-
-def _write_answer(agent: str, event: str, text: str) -> None:
-    """Print what the agent is to know, in the form that it reads."""
-    if not text:
-        return
-    answer: dict[str, Any] = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
-    if AGENTS[agent].answer:
-        answer = {AGENTS[agent].answer: text}
-    sys.stdout.write(json.dumps(answer) + "\n")
-    sys.stdout.flush()
+    """Tell whether a line is a whole message of the user or the agent, not of a tool."""
+    is_whole = line.endswith(b"}") and b'"tool_result"' not in line
+    return is_whole and bool(re.search(_SPEAKER, line) and re.search(_WORDS, line))

@@ -12,26 +12,20 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Literal
 
 from everyword.errors import EverywordError, InvalidSetting
 from everyword.extras import need
 from everyword.interfaces.cli.defaults import default_path
-from everyword.interfaces.mcp.tools import TOOL_SETS, ToolSet, agent_tools
+from everyword.interfaces.mcp.tools import TOOL_SETS, agent_tools
 
-Transport = Literal["stdio", "http"]
 DEFAULT_PORT = 7331
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Parse the command line and serve; return the exit code."""
-    options = vars(_parser().parse_args(argv))
+    """Serve until the client leaves (stdio) or the process is told to stop (http); return the exit code."""
+    given = _parser().parse_args(argv)
     try:
-        run(
-            options.pop("memory") or default_path(make_folder=True),
-            **options,
-            token=os.environ.get("EVERYWORD_MCP_TOKEN") or None,
-        )
+        _serve(given, given.memory or default_path(make_folder=True))
     except KeyboardInterrupt:
         return 130  # 128 + SIGINT, as shells report it
     except EverywordError as error:
@@ -70,57 +64,36 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def run(
-    memory_path: str,
-    *,
-    transport: Transport = "stdio",
-    space: str | None = None,
-    wing: str | None = None,
-    project: str | None = None,
-    embedder: str | None = None,
-    tools: ToolSet = "all",
-    reference_tools: bool = False,
-    host: str = "127.0.0.1",
-    port: int = DEFAULT_PORT,
-    token: str | None = None,
-) -> None:
-    """Serve until the client leaves (stdio) or the process is told to stop (http).
-
-    space, wing: what clients see. project: the folder of the project at hand, whose wing `remember` and `wake_up` use,
-    as hooks do; other tools see the whole space. tools: "core" offers six tools. reference_tools: also offer the nine
-    tools of MCP's reference memory server. token: what HTTP clients must send as `Authorization: Bearer`; required
-    unless the host is this machine.
-    """
+def _serve(given: argparse.Namespace, memory: str) -> None:
     if find_spec("mcp") is None:
         need("mcp", extra="mcp")  # raises, before the handshake
-    project_wing = None if project is None else wing_of_folder(project)
-    if transport == "stdio":
+    project_wing = None if given.project is None else wing_of_folder(given.project)
+    token = os.environ.get("EVERYWORD_MCP_TOKEN") or None
+    handshake = None
+    if given.transport == "stdio":
         from everyword.interfaces.mcp.fast_handshake import early_results, shake_hands
 
         # Before heavy imports. The reference tools need those for their descriptions.
-        offered = agent_tools(wing=wing, project_wing=project_wing, tool_set=tools)
-        handshake = shake_hands(_prepare, {} if reference_tools else early_results(offered))
-    elif transport == "http":
+        offered = agent_tools(wing=given.wing, project_wing=project_wing, tool_set=given.tools)
+        handshake = shake_hands(_prepare, {} if given.reference_tools else early_results(offered))
+    else:
         from everyword.interfaces.http.settings import LOOPBACK
 
-        if host not in LOOPBACK and not token:
+        if given.host not in LOOPBACK and not token:
             raise InvalidSetting(
-                f"Serving on {host} needs a token.",
+                f"Serving on {given.host} needs a token.",
                 fix="Set EVERYWORD_MCP_TOKEN, or serve on 127.0.0.1.",
             )
-        handshake = None
-    else:
-        raise InvalidSetting(f"Unknown transport {transport!r}.", fix="Valid transports: stdio, http.")
     from everyword.interfaces.mcp import OpenMemory
     from everyword.interfaces.mcp.server import serve_http, serve_stdio
 
-    opened = OpenMemory(memory_path, space=space, wing=wing, project_wing=project_wing, embedder=embedder)
-    offer = {"tool_set": tools, "reference_tools": reference_tools}
+    opened = OpenMemory(memory, space=given.space, wing=given.wing, project_wing=project_wing, embedder=given.embedder)
+    offer = {"tool_set": given.tools, "reference_tools": given.reference_tools}
     try:
         if handshake is not None:
             serve_stdio(opened, handshake, **offer)
         else:
-            serve_http(opened, host, port, token=token, **offer)
+            serve_http(opened, given.host, given.port, token=token, **offer)
     finally:
         opened.close()
 
@@ -129,7 +102,7 @@ def _prepare() -> None:
     """Import the server, so that it is ready for the first request."""
     with suppress(ImportError):  # serving reports it
         import_module("everyword.interfaces.mcp.server")
-        import_module("mcp.server.stdio")
+        import_module("mcp.shared.message")
 
 
 def wing_of_folder(folder: str) -> str | None:

@@ -5,13 +5,14 @@ The server builds its lists from the same constants, so that a client gets the s
 
 from __future__ import annotations
 
-import io
 import json
 import os
+import queue
 import re
-import select
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -56,8 +57,6 @@ LISTED_TEMPLATES: list[dict[str, Any]] = [
 
 # Protocol revisions with this handshake. The MCP package negotiates others.
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-_MOST_BYTES = 1 << 20  # of a handshake; real ones have a few hundred
-_CHUNK_BYTES = 1 << 16
 # JSON escapes: a surrogate pair, a lone surrogate (the group), or any other, so that "\\\\" starts none.
 _ESCAPE = re.compile(
     r"\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(\\u[dD][89a-fA-F][\da-fA-F]{2})|\\.", re.DOTALL
@@ -65,83 +64,64 @@ _ESCAPE = re.compile(
 _POLL_S = 0.02  # how often to check whether the package is loaded
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Handshake:
-    """The process's standard streams, moved away from anything that prints, and the input read so far."""
+    """The process's standard streams, moved away from anything that prints."""
 
-    input: int
+    next_line: Callable[[], bytes]  # waits for it; b"" at the end
     output: int
-    read: bytes
     answered_id: str | int | None = None  # the id of the initialize request that was answered
-
-    def streams(self, refused: Callable[[str], dict[str, Any] | None]) -> tuple[io.TextIOWrapper, io.TextIOWrapper]:
-        """Return the input from its first byte, and an output that drops the second reply to `initialize`.
-
-        refused: returns the error reply for an invalid line, or None for a valid one.
-        """
-        writer = _ReplyWriter(os.fdopen(self.output, "wb"), self.answered_id)
-
-        def readable(line: str) -> bool:
-            reply = refused(line)
-            if reply is not None:
-                writer.write(json.dumps(reply) + "\n")
-                writer.flush()
-            return reply is None
-
-        return _MessageReader(io.BufferedReader(_ReplayedInput(self.read, self.input)), readable), writer
 
 
 def shake_hands(prepare: Callable[[], None], results: Mapping[str, dict[str, Any]]) -> Handshake:
     """Take over the standard streams, wait for the first request, and answer it if it is `initialize`.
 
-    prepare: loads the server, in a thread. Until it is done, `results` (by method) are sent.
+    prepare: loads the server, in a thread. Until it is done, `results` (by method) are sent. What was read and not
+    answered is read again, and `initialize` in any case.
     """
-    standard_input, standard_output = os.dup(0), os.dup(1)
+    source, target = os.dup(0), os.dup(1)
     # Other code that reads or prints must not disturb the protocol.
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
-    read = _first_line(lambda: os.read(standard_input, _CHUNK_BYTES))
-    answer = handshake_reply(read)
+    lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_read_lines, args=(source, lines), name="everyword-read", daemon=True).start()
+    unanswered = deque([lines.get()])
+
+    def next_line() -> bytes:
+        return unanswered.popleft() if unanswered else lines.get()
+
+    answer = handshake_reply(unanswered[0])
     if answer is None:
-        return Handshake(input=standard_input, output=standard_output, read=read)
-    _write(standard_output, json.dumps(answer).encode() + b"\n")
+        return Handshake(next_line, target)
+    write_line(target, json.dumps(answer))
     preparing = threading.Thread(target=prepare, name="everyword-prepare", daemon=True)
     preparing.start()
-    read = _answer_while_loading(preparing, read, standard_input, standard_output, results)
-    return Handshake(input=standard_input, output=standard_output, read=read, answered_id=answer["id"])
-
-
-def _answer_while_loading(
-    preparing: threading.Thread, read: bytes, source: int, target: int, results: Mapping[str, dict[str, Any]]
-) -> bytes:
-    """Answer simple requests while the server loads; return the unanswered input."""
-    kept, ended = b"", False
-    while preparing.is_alive():
-        line, end, rest = read.partition(b"\n")
-        if end:
+    while preparing.is_alive() and unanswered[-1]:
+        with suppress(queue.Empty):
+            line = lines.get(timeout=_POLL_S)
             reply = early_reply(line, results)
             if reply is None:
-                kept += line + end
+                unanswered.append(line)
             else:
-                _write(target, json.dumps(reply).encode() + b"\n")
-            read = rest
-        elif ended or len(read) > _MOST_BYTES or not _can_select(source):
-            preparing.join()
-        elif select.select([source], [], [], _POLL_S)[0]:
-            chunk = os.read(source, _CHUNK_BYTES)
-            ended, read = not chunk, read + chunk
-    return kept + read
+                write_line(target, json.dumps(reply))
+    preparing.join()
+    return Handshake(next_line, target, answer["id"])
 
 
-def _can_select(source: int) -> bool:
-    """Return whether select() works on this stream."""
-    try:
-        select.select([source], [], [], 0)
-    except (OSError, ValueError):  # Windows selects only on sockets
-        return False
-    return True
+def _read_lines(source: int, lines: queue.SimpleQueue[bytes]) -> None:
+    with os.fdopen(source, "rb") as file:
+        for line in file:
+            lines.put(line)
+    lines.put(b"")
+
+
+def write_line(target: int, text: str) -> None:
+    """Write a line."""
+    content = text.encode() + b"\n"
+    while content:
+        content = content[os.write(target, content) :]
 
 
 def early_results(tools: Mapping[str, AgentTool]) -> dict[str, dict[str, Any]]:
@@ -164,9 +144,9 @@ def early_reply(line: bytes, results: Mapping[str, dict[str, Any]]) -> dict[str,
     return {"jsonrpc": "2.0", "id": request["id"], "result": results[request["method"]]}
 
 
-def handshake_reply(read: bytes) -> dict[str, Any] | None:
+def handshake_reply(line: bytes) -> dict[str, Any] | None:
     """Answer an `initialize` request; return None for anything else."""
-    request = _request(read.split(b"\n", 1)[0])
+    request = _request(line)
     if request is None or request["method"] != "initialize" or not _is_valid_initialize(request["params"]):
         return None
     return {
@@ -215,72 +195,3 @@ def _is_valid_initialize(params: dict[str, Any]) -> bool:
 def without_lone_surrogates(line: str) -> str:
     """Replace lone surrogates, which programs write that cut a text in the middle of a character."""
     return _ESCAPE.sub(lambda found: "\\ufffd" if found[1] else found[0], line) if "\\u" in line else line
-
-
-def _first_line(more: Callable[[], bytes]) -> bytes:
-    read = b""
-    while b"\n" not in read and len(read) < _MOST_BYTES:
-        chunk = more()
-        if not chunk:
-            break
-        read += chunk
-    return read
-
-
-def _write(fd: int, content: bytes) -> None:
-    while content:
-        content = content[os.write(fd, content) :]
-
-
-class _ReplayedInput(io.RawIOBase):
-    """Raw input that starts with the bytes that were already read."""
-
-    def __init__(self, read: bytes, fd: int) -> None:
-        super().__init__()
-        self._read = read
-        self._fd = fd
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        if not self._read:
-            self._read = os.read(self._fd, len(buffer))
-        taken, self._read = self._read[: len(buffer)], self._read[len(buffer) :]
-        buffer[: len(taken)] = taken
-        return len(taken)
-
-
-class _MessageReader(io.TextIOWrapper):
-    """Lines of messages, without invalid ones."""
-
-    def __init__(self, raw: io.BufferedReader, readable: Callable[[str], bool]) -> None:
-        super().__init__(raw, "utf-8", "replace")
-        self._readable = readable
-
-    def readline(self, size: int = -1, /) -> str:
-        while line := super().readline(size):
-            line = without_lone_surrogates(line)
-            if line.strip() and self._readable(line):
-                break
-        return line
-
-
-class _ReplyWriter(io.TextIOWrapper):
-    """Lines of replies, without the second one to `initialize`."""
-
-    def __init__(self, raw: io.BufferedWriter, answered_id: str | int | None) -> None:
-        super().__init__(raw, "utf-8", newline="\n")
-        self._answered_id = answered_id
-        self._lock = threading.RLock()  # invalid lines are answered from another thread
-
-    def write(self, text: str, /) -> int:
-        with self._lock:
-            if self._answered_id is not None and json.loads(text).get("id") == self._answered_id:
-                self._answered_id = None
-                return len(text)
-            return super().write(text)
-
-    def flush(self) -> None:
-        with self._lock:
-            super().flush()

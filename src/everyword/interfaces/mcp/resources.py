@@ -179,6 +179,7 @@ class Watch:
     opened: OpenMemory
     uris: set[str] = field(default_factory=set[str])
     listing: bool = False  # whether the list itself is followed
+    running: anyio.CancelScope | None = None  # of the task that notifies an older client
     _position: str = ""
     _pulse: str = ""
     _listed: set[str] = field(default_factory=set[str])
@@ -188,27 +189,24 @@ class Watch:
         """Record the current state; only later changes are reported."""
         self._position = self.opened.memory.changes(after=NOW).position
         self._pulse = self.opened.memory.admin.pulse()
-        self._digests |= {uri: self._digest(uri) for uri in self.uris - self._digests.keys() if not _shown_by_feed(uri)}
+        self._digests |= {uri: self._digest(uri) for uri in self.uris - self._digests.keys()}
         if self.listing:
             self._listed = listed_sessions(self.opened)
 
     def poll(self) -> Changed:
         """Return the changes since the last poll."""
         pulse = self.opened.memory.admin.pulse()
-        if pulse == self._pulse:
-            return Changed([], listed=False)
+        news = self._news() if pulse != self._pulse else []
         self._pulse = pulse
-        news = self._news()
         if not news:
             return Changed([], listed=False)
-        changed_sessions = {one.item.session for one in news if isinstance(one.item, Event)} - {None}
+        changed = {one.item.session for one in news if isinstance(one.item, Event)} - {None}
         gone = any(one.kind == "forgotten" for one in news)
-        uris = [uri for uri in sorted(self.uris) if self._is_new(uri, cast("set[str]", changed_sessions), gone)]
-        listed = self.listing and (gone or not changed_sessions <= self._listed)
-        if listed:
-            before, self._listed = self._listed, listed_sessions(self.opened)
-            listed = before != self._listed
-        return Changed(uris, listed=listed)
+        uris = [uri for uri in sorted(self.uris) if self._is_new(uri, cast("set[str]", changed), gone)]
+        before = self._listed
+        if self.listing and (gone or not changed <= before):
+            self._listed = listed_sessions(self.opened)
+        return Changed(uris, listed=before != self._listed)
 
     def _news(self) -> list[News]:
         news: list[News] = []
@@ -228,20 +226,14 @@ class Watch:
         return before != self._digests[uri]
 
     def _digest(self, uri: str) -> bytes:
-        """Hash the content, or the error of a resource that can't be read."""
+        """Hash the content, or the error of a resource that can't be read; news tell what happens to sessions."""
+        if uri == SESSIONS or uri.startswith(SESSION):
+            return b""
         try:
             text = str(read(self.opened, uri)["text"])
         except (ProtocolError, EverywordError) as error:
             text = str(error)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-
-
-@dataclass(slots=True, kw_only=True)
-class _Connection:
-    """A connection of an older client, with its watch and notifying task."""
-
-    watch: Watch
-    running: anyio.CancelScope | None = None
 
 
 class Subscriptions:
@@ -262,24 +254,24 @@ class Subscriptions:
         uri = str(call.params["uri"])
         if not is_known(uri):
             raise ProtocolError(f"Unknown resource {uri[:200]}.")
-        followed = self._followed(call)
-        if len(followed.watch.uris) >= _MOST_URIS:
+        watch = self._followed(call)
+        if len(watch.uris) >= _MOST_URIS:
             raise ProtocolError(f"A client can follow at most {_MOST_URIS} resources.")
-        followed.watch.uris.add(uri)
-        await self._begin(call, followed)
+        watch.uris.add(uri)
+        await self._begin(call, watch)
         return {}
 
     async def unsubscribe(self, call: Call) -> dict[str, Any]:
         """Stop following a resource."""
-        self._followed(call).watch.uris.discard(str(call.params["uri"]))
+        self._followed(call).uris.discard(str(call.params["uri"]))
         return {}
 
     async def follow_list(self, call: Call) -> None:
         """Notify a client that has read the list when it changes."""
-        followed = self._followed(call)
-        if not followed.watch.listing:
-            followed.watch.listing = True
-            await self._begin(call, followed)
+        watch = self._followed(call)
+        if not watch.listing:
+            watch.listing = True
+            await self._begin(call, watch)
 
     async def listen(self, context: Any, params: Any) -> Any:
         """Respond with a stream of changes, until the client leaves or the server ends (2.x of the MCP package)."""
@@ -313,10 +305,9 @@ class Subscriptions:
                 await bus.publish(ResourcesListChanged())
         handler.close()
 
-    async def _notify(self, session: Any, followed: _Connection) -> None:
-        assert followed.running is not None
-        with followed.running:
-            async for found in self._polls(followed.watch):
+    async def _notify(self, session: Any, watch: Watch, running: anyio.CancelScope) -> None:
+        with running:
+            async for found in self._polls(watch):
                 for uri in found.uris:
                     await sdk.notify(session, "notifications/resources/updated", {"uri": uri})
                 if found.listed:
@@ -330,28 +321,14 @@ class Subscriptions:
             with suppress(EverywordError):
                 yield await to_thread.run_sync(watch.poll)
 
-    async def _begin(self, call: Call, followed: _Connection) -> None:
+    async def _begin(self, call: Call, watch: Watch) -> None:
         with suppress(EverywordError):  # reading the resource reports it
-            await to_thread.run_sync(followed.watch.begin)
-        if followed.running is None:
-            followed.running = anyio.CancelScope()
-            call.lifespan.start_soon(self._notify, call.session, followed)
+            await to_thread.run_sync(watch.begin)
+        if watch.running is None:
+            watch.running = anyio.CancelScope()
+            call.lifespan.start_soon(self._notify, call.session, watch, watch.running)
+            sdk.at_end_of_connection(call.session, watch.running.cancel)
 
-    def _followed(self, call: Call) -> _Connection:
-        """Return the state of the client's connection; it ends with the connection."""
-        state = sdk.connection_state(call.session)
-        found: _Connection | None = state.get(_KEY)
-        if found is None:
-            found = state[_KEY] = _Connection(watch=Watch(opened=self._opened))
-
-            def end() -> None:
-                if found.running is not None:
-                    found.running.cancel()
-
-            sdk.at_end_of_connection(call.session, end)
-        return found
-
-
-def _shown_by_feed(uri: str) -> bool:
-    """Return whether the feed alone shows that a resource changed, without reading it."""
-    return uri == SESSIONS or uri.startswith(SESSION)
+    def _followed(self, call: Call) -> Watch:
+        """Return what the client of a connection follows."""
+        return sdk.connection_state(call.session).setdefault(_KEY, Watch(opened=self._opened))

@@ -24,7 +24,7 @@ _LEAST_HIT_CHARS = 200  # of a hit, however many hits were asked for
 _SHORTER = 0.8  # by which texts are cut until all hits fit into PAGE_TOKENS
 _MOST_IDS = 20
 _MOST_NESTED = 3  # items of a list inside an item
-_TIMES = {"at", "first_at", "last_at", "said_at", "valid_from", "valid_to", "deadline", "until"}
+_TIMES = {"at", "replaced_at", "first_at", "last_at", "said_at", "valid_from", "valid_to", "deadline", "until"}
 _NOTHING = "The memory holds nothing about this."
 
 
@@ -186,21 +186,11 @@ def _answer(answer: Answer, memory: Memory) -> Result:
 
 def _hits(hits: Hits, memory: Memory) -> Result:
     texts = _texts(hits)
-    listed = [
-        {
-            "id": hit.event.id,
-            "at": hit.event.at.isoformat(timespec="seconds"),
-            "speaker": hit.event.speaker,
-            "session": hit.event.session,
-            "text": text,
-            "replaced_by": hit.replaced_by,
-            "replaced_at": None if hit.replaced_at is None else hit.replaced_at.isoformat(timespec="seconds"),
-        }
-        for hit, text in zip(hits, texts, strict=True)
-    ]
-    document: dict[str, Any] = {
-        "hits": [{name: value for name, value in one.items() if value is not None} for one in listed]
-    }
+    listed: list[dict[str, Any]] = []
+    for hit, text in zip(hits, texts, strict=True):
+        replaced = {"replaced_by": hit.replaced_by, "replaced_at": hit.replaced_at and hit.replaced_at.isoformat()}
+        listed.append(_slim("recall", {**_document(hit.event), **replaced, "text": text}, whole=True))
+    document: dict[str, Any] = {"hits": listed}
     if hits.confidence is not None:
         document["confidence"] = hits.confidence
     if not hits:

@@ -104,14 +104,9 @@ def _add_2(server: Any, method: str, handler: Handler) -> None:
     params_type = types.PaginatedRequestParams if is_list else getattr(types, f"{_REQUESTS[method]}RequestParams")
 
     async def handle(context: Any, params: Any) -> Any:
-        call = Call(
-            params=_params(params),
-            session=context.session,
-            lifespan=context.lifespan_context,
-            keeps_connection=context.protocol_version in VERSIONS,
-        )
+        keeps_connection = context.protocol_version in VERSIONS
         try:
-            return _result_type(method).model_validate(await handler(call))
+            return await _handled(method, handler, context, params, keeps_connection)
         except ProtocolError as error:
             raise MCPError(error.code, str(error)) from error
 
@@ -122,27 +117,22 @@ def _add_1(server: Any, method: str, handler: Handler) -> None:
     errors: Any = import_module("mcp.shared.exceptions")
 
     async def handle(request: Any) -> Any:
-        context = server.request_context
-        call = Call(
-            params=_params(request.params),
-            session=context.session,
-            lifespan=context.lifespan_context,
-            keeps_connection=True,
-        )
         try:
-            return types.ServerResult(_result_type(method).model_validate(await handler(call)))
+            return types.ServerResult(await _handled(method, handler, server.request_context, request.params, True))
         except ProtocolError as error:
             raise errors.McpError(types.ErrorData(code=error.code, message=str(error))) from error
 
     server.request_handlers[getattr(types, f"{_REQUESTS[method]}Request")] = handle
 
 
-def _params(params: Any) -> dict[str, Any]:
-    return {} if params is None else params.model_dump(by_alias=True, mode="json", exclude_none=True)
-
-
-def _result_type(method: str) -> Any:
-    return getattr(types, f"{_REQUESTS[method]}Result", types.EmptyResult)
+async def _handled(method: str, handler: Handler, context: Any, params: Any, keeps_connection: bool) -> Any:
+    call = Call(
+        params={} if params is None else params.model_dump(by_alias=True, mode="json", exclude_none=True),
+        session=context.session,
+        lifespan=context.lifespan_context,
+        keeps_connection=keeps_connection,
+    )
+    return getattr(types, f"{_REQUESTS[method]}Result", types.EmptyResult).model_validate(await handler(call))
 
 
 async def notify(session: Any, method: str, params: dict[str, Any] | None = None) -> None:
@@ -171,13 +161,14 @@ def at_end_of_connection(session: Any, callback: Callable[[], None]) -> None:
     stack.callback(callback)
 
 
-def is_message(line: str) -> bool:
-    """Tell whether a line is a JSON-RPC message."""
-    try:
-        if IS_2:
-            types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-        else:
-            types.JSONRPCMessage.model_validate_json(line)
-    except ValueError:
-        return False
-    return True
+def message_of(line: str) -> Any:
+    """Read a message; raise ValueError for anything else."""
+    session_message: Any = import_module("mcp.shared.message").SessionMessage
+    if IS_2:
+        return session_message(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+    return session_message(types.JSONRPCMessage.model_validate_json(line))
+
+
+def text_of(message: Any) -> str:
+    """Write a message of the server."""
+    return message.message.model_dump_json(by_alias=True, **{"exclude_unset" if IS_2 else "exclude_none": True})

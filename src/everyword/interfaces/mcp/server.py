@@ -19,6 +19,8 @@ from everyword.interfaces.mcp.fast_handshake import (
     NAME,
     TITLE,
     Handshake,
+    without_lone_surrogates,
+    write_line,
 )
 from everyword.interfaces.mcp.reference_server import GRAPH_URI, TOOLS, KnowledgeGraph, ReferenceTool
 from everyword.interfaces.mcp.resources import Subscriptions
@@ -198,27 +200,54 @@ def _graph_as_text(opened: OpenMemory) -> Json:
 def serve_stdio(opened: OpenMemory, handshake: Handshake, **options: Any) -> None:
     """Serve one client over the standard streams, until it closes them."""
     import anyio
-    from mcp.server.stdio import stdio_server
 
     server = build(opened, **options)
 
     async def serve() -> None:
-        reader, writer = map(anyio.wrap_file, handshake.streams(error_reply))
-        async with stdio_server(reader, writer) as (incoming, outgoing):
+        received, incoming = anyio.create_memory_object_stream[Any](0)
+        outgoing, replies = anyio.create_memory_object_stream[Any](0)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_receive, handshake, received, outgoing.clone())
+            tasks.start_soon(_send, handshake, replies)
             opened.warm()
             await server.run(incoming, outgoing, server.create_initialization_options())
 
     anyio.run(serve)
 
 
-def error_reply(line: str) -> dict[str, Any] | None:
-    """Return the JSON-RPC error for an invalid line, or None for a valid message."""
-    if sdk.is_message(line):
-        return None
+async def _receive(handshake: Handshake, received: Any, outgoing: Any) -> None:
+    """Pass messages to the server, and answer what is none."""
+    from anyio import to_thread
+
+    async with received, outgoing:
+        while line := await to_thread.run_sync(handshake.next_line, abandon_on_cancel=True):
+            text = without_lone_surrogates(line.decode("utf-8", "replace"))
+            try:
+                await received.send(sdk.message_of(text))
+            except ValueError:
+                if (reply := _error_reply(text)) is not None:
+                    await outgoing.send(json.dumps(reply))
+
+
+async def _send(handshake: Handshake, replies: Any) -> None:
+    """Write what the server sends, without its reply to an `initialize` that was answered."""
+    from anyio import to_thread
+
+    answered = handshake.answered_id
+    async for reply in replies:
+        text = reply if isinstance(reply, str) else sdk.text_of(reply)
+        if answered is not None and json.loads(text).get("id") == answered:
+            answered = None
+        else:
+            await to_thread.run_sync(write_line, handshake.output, text)
+
+
+def _error_reply(line: str) -> dict[str, Any] | None:
+    """Return the JSON-RPC error for a line that is no message; None for one that needs no reply."""
     try:
         message: Any = json.loads(line)
     except (ValueError, RecursionError):
-        return _json_rpc_error(None, sdk.types.PARSE_ERROR, "Invalid JSON.")
+        return _json_rpc_error(None, sdk.types.PARSE_ERROR, "Invalid JSON.") if line.strip() else None
     request = cast("dict[str, Any]", message) if isinstance(message, dict) else {}
     if "method" not in request and request.keys() & {"result", "error"}:
         return None  # a response needs no reply
