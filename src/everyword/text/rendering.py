@@ -138,7 +138,6 @@ def fenced(body: str, key: bytes | None = None, count: Callable[[str], int] | No
 
 
 def fence_tokens(count: Callable[[str], int]) -> int:
-    """Count the tokens of a fence."""
     return count(fenced("-", b"")) - count("-")
 
 

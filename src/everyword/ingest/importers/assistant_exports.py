@@ -39,7 +39,6 @@ _KNOWN_CONTENT = frozenset(
 
 
 def _read_chatgpt(source: Source, part: str, _after: Position | None) -> Iterator[Item]:
-    """Read conversation by conversation."""
     return each_json_value(source, part, _chatgpt_items)
 
 
@@ -127,7 +126,6 @@ _ROLES = {"human": "user", "user": "user", "assistant": "assistant", "system": "
 
 
 def _read_claude_ai(source: Source, part: str, _after: Position | None) -> Iterator[Item]:
-    """Read conversation by conversation."""
     return each_json_value(source, part, _claude_ai_items)
 
 

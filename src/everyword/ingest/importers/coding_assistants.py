@@ -56,7 +56,6 @@ _TITLES = {"summary": "summary", "custom-title": "customTitle", "ai-title": "aiT
 
 
 def _read_claude_code(source: Source, part: str, after: Position | None) -> Iterator[Item]:
-    """Read messages, tool calls and tool results."""
     # Titles have no session, folder and time; those of the first lines are theirs.
     session, wing, began = PurePosixPath(part).stem, "", ""
     for line in reversed(list(first_records(source, part, most=None))):
@@ -373,7 +372,6 @@ _SESSION_ID = re.compile(rb'"sessionId"\s*:\s*"([^"]{1,100})"')
 
 
 def _read_gemini(source: Source, part: str, after: Position | None) -> Iterator[Item]:
-    """Read messages, tool calls and tool results."""
     found = _SESSION_ID.search(source.head(part))
     folders = PurePosixPath(part).parts
     project = folders[folders.index("chats") - 1] if "chats" in folders[1:] else ""

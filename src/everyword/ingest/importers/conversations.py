@@ -48,7 +48,6 @@ class _Conversation:
 
 
 def _read_messages(source: Source, part: str, _after: Position | None) -> Iterator[Item]:
-    """Read message by message."""
     path = PurePosixPath(part).with_suffix("").as_posix()
     alone = _Conversation(path, path)
 
@@ -140,7 +139,6 @@ def _recognise_transcript(source: Source, part: str) -> float:
 
 
 def _read_transcript(source: Source, part: str, _after: Position | None) -> Iterator[Item]:
-    """Read turn by turn."""
     speakers = _speakers(source, part)
     path = PurePosixPath(part).with_suffix("").as_posix()
 

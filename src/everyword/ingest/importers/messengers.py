@@ -45,13 +45,11 @@ _WITHOUT_TEXT = re.compile(
 
 
 def _recognise_slack(source: Source, part: str) -> float:
-    """Recognise one day of a channel."""
     head = source.head(part)
     return 0.95 if _DAY.fullmatch(part) and b'"type"' in head and b'"ts"' in head else 0.0
 
 
 def _read_slack(source: Source, part: str, _after: Position | None) -> Iterator[Item]:
-    """Read one channel's day."""
     if "people" not in source.notes:
         people = {as_text(user.get("id")): _user_name(user) for _, user in _read_lists(source, "users.json")}
         # Channel ids survive renaming; the folders have the names.
@@ -148,7 +146,6 @@ def _recognise_telegram(source: Source, part: str) -> float:
 
 
 def _read_telegram(source: Source, part: str, _after: Position | None) -> Iterator[Item]:
-    """Read the messages of each chat."""
     return each_json_value(source, part, _telegram_items, _telegram_messages)
 
 

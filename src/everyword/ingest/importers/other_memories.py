@@ -128,7 +128,6 @@ def _recognise_mem0(source: Source, part: str) -> float:
 
 
 def _read_mem0(source: Source, part: str, _after: Position | None) -> Iterator[Item]:
-    """Read memories, one event per version, and the stored messages."""
     found = tables(source.local(part))
     with reading(source.local(part)) as connection:
         if "history" in found:
@@ -257,7 +256,6 @@ def _recognise_mempalace(source: Source, part: str) -> float:
 
 
 def _read_mempalace(source: Source, part: str, _after: Position | None) -> Iterator[Item]:
-    """Read drawers."""
     with reading(source.local(part)) as connection:
         for _, members in groupby(rows(connection, "chroma_items"), key=lambda row: row["place"]):
             yield _drawer(list(members))
@@ -298,7 +296,6 @@ def _recognise_mcp_memory(source: Source, part: str) -> float:
 
 
 def _read_mcp_memory(source: Source, part: str, after: Position | None) -> Iterator[Item]:
-    """Read entities with their observations, and relations."""
     return each_json_line(source, part, after, _mcp_items)
 
 

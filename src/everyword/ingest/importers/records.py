@@ -182,7 +182,6 @@ def day_of(moment: str | None) -> str:
 
 
 def from_epoch(seconds: float) -> datetime:
-    """Convert seconds since 1970."""
     return datetime.fromtimestamp(int(seconds), UTC)
 
 
@@ -202,7 +201,6 @@ def as_text(value: Json) -> str:
 
 
 def as_json(value: Json) -> str:
-    """Write a value as one line of JSON."""
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
@@ -220,7 +218,6 @@ def first_text(*values: Json) -> str:
 
 
 def called(name: Json, arguments: Json) -> str:
-    """Write the call of a tool."""
     return f"{as_text(name)} {arguments if isinstance(arguments, str) else as_json(arguments)}"
 
 

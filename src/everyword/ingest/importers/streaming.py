@@ -39,12 +39,10 @@ class Line:
 
     @property
     def position(self) -> Position:
-        """The position after this line."""
         return {"byte": self.end, "line": self.number}
 
     @property
     def before(self) -> Position:
-        """The position before this line."""
         return {"byte": self.start, "line": self.number - 1}
 
 
@@ -205,7 +203,6 @@ class JsonStream:
             yield self.value()
 
     def value(self) -> Json:
-        """Read the next value."""
         self.kind()
         step = _CHUNK_BYTES
         while True:

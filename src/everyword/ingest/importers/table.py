@@ -39,7 +39,6 @@ def _recognise(source: Source, part: str) -> float:
 
 
 def _read(source: Source, part: str, _after: Position | None) -> Iterator[Item]:
-    """Read row by row."""
     path = PurePosixPath(part).with_suffix("").as_posix()
 
     def items_of(row: Json, _number: int) -> Iterator[Item]:

@@ -107,7 +107,6 @@ def pattern(source: str) -> re.Pattern[str]:
 
 
 def month_number(name: str) -> int:
-    """Return the number of a month by its full or short name."""
     return MONTHS[name.lower().rstrip(".")]
 
 

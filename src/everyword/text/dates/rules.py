@@ -578,7 +578,6 @@ def _rolling(match: re.Match[str], context: DateContext) -> Interval | None:
 
 
 def shift(unit: str, day: int, count: int) -> int:
-    """Move a day by some units."""
     if unit in {"month", "year", "decade"}:
         return add_months(day, count * {"month": 1, "year": 12, "decade": 120}[unit])
     return day + count * {"week": 7, "fortnight": 14, "weekend": 7}.get(unit, 1)
