@@ -22,18 +22,20 @@ from everyword.text.dates.calendar import (
     weekday,
     window,
 )
-from everyword.text.dates.lexicon import (
+from everyword.text.dates.rules import (
     AMOUNT,
     GAP,
     MONTHS,
     ORDINALS,
+    RULES_BY_HEAD,
+    UNITS,
     WEEKDAY,
     WEEKDAYS,
     amount,
     pattern,
+    shift,
     weekday_number,
 )
-from everyword.text.dates.rules import RULES_BY_HEAD, UNITS, shift
 from everyword.text.dates.tense import DateContext, Rule
 from everyword.types.events import Span
 
