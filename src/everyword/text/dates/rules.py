@@ -161,7 +161,7 @@ def amount(written: str) -> tuple[float, float]:
 _MODS = {"past": "last", "previous": "last", "this past": "last", "upcoming": "coming", "this coming": "coming"}
 _STEPS = {"last": -1, "this": 0, "next": 1}
 _DAYS_OF_WEEK = 7  # what comes every week is ahead
-_MOST_YEARS = 8  # from one 29 February to the next, around 1900
+_LEAP_YEARS = 8  # from one 29 February to the next, around 1900
 
 
 def _mod(match: re.Match[str]) -> str:
@@ -203,10 +203,11 @@ def _yearly(
     context: DateContext,
     mod: str = "",
     back: bool | None = None,
+    reach: int = 2,
 ) -> Interval | None:
-    """Choose the year of something that comes every year."""
+    """Choose the year of something that comes every year. reach: years in which it is certain to come."""
     this = parts(context.day)[0]
-    found = map(of_year, range(this - _MOST_YEARS, this + _MOST_YEARS + 1))
+    found = map(of_year, range(this - reach, this + reach + 1))
     return _choose((one for one in found if one is not None), match, context, mod, back)
 
 
@@ -282,7 +283,8 @@ def _day_of_year(
         day = ordinal(year, month, first)
         return None if day is None else days(day, day + 1 + max(0, last - first), Granularity.DAY)
 
-    return _yearly(of_year, match, context, back=back)
+    reach = _LEAP_YEARS if (month, first) == (2, 29) else 2
+    return _yearly(of_year, match, context, back=back, reach=reach)
 
 
 def _month(match: re.Match[str], context: DateContext) -> Interval | None:
