@@ -15,7 +15,7 @@ from tests.surfaces.command import Done, Run, runner
 
 from everyword import Memory
 from everyword.errors import BadLocation, ForeignFile, KeyConflict, NotFound, StoreUnreachable
-from everyword.text.hidden_characters import escaped
+from everyword.text.rendering import escaped
 
 
 @pytest.fixture

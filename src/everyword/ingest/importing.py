@@ -78,13 +78,6 @@ class _Batch:
     chars: int = 0
     records: dict[str, FileRead] = field(default_factory=dict[str, FileRead])
 
-    @property
-    def full(self) -> bool:
-        return len(self.events) >= BATCH or self.chars >= _BATCH_CHARS
-
-    def clear(self) -> None:
-        self.events, self.chars, self.records = [], 0, {}
-
 
 def import_source(
     engine: Engine, space: str, found: Recognised, options: ImportOptions, *, progress: Progress
@@ -93,12 +86,19 @@ def import_source(
     tally, batch = _Tally(), _Batch()
     for one in _with_zips_inside(found, tally):
         tally.skipped.update(one.left_out)
-        for file in _files_to_read(engine, space, one, options, tally, batch):
+        for file in _files_to_read(engine, space, one, options, tally):
+            if file.unchanged:
+                tally.unchanged += 1
+                tally.remembered += file.record.events
+                tally.bytes_done += file.record.bytes
+                if file.touched:
+                    batch.records[file.record.path] = file.record
+                continue
             for _ in _read(one.source, file, options, tally, batch):
-                if batch.full:
+                if len(batch.events) >= BATCH or batch.chars >= _BATCH_CHARS:
                     _store(engine, space, batch, options, tally)
                     progress("events", tally.read, _estimate_total(tally, file, batch))
-                    batch.clear()
+                    batch.events, batch.chars, batch.records = [], 0, {}
     if not tally.formats and not _is_empty_export(found.source, tally):
         raise found.unknown()
     _store(engine, space, batch, options, tally)
@@ -137,9 +137,9 @@ def _is_empty_export(source: Source, tally: _Tally) -> bool:
 
 
 def _files_to_read(
-    engine: Engine, space: str, found: Recognised, options: ImportOptions, tally: _Tally, batch: _Batch
+    engine: Engine, space: str, found: Recognised, options: ImportOptions, tally: _Tally
 ) -> Iterator[FileToRead]:
-    """Yield the files to read, each with its format and start position; count the others."""
+    """Yield the files of a known format, each with its start position; count the others."""
     source, parts = found.source, found.parts
     formats = {_reading_signature(one, options): one for one in FORMATS if found.named in (None, one)}
     tally.bytes_total += sum((source.state(part) or (0, 0))[0] for part in parts)
@@ -160,18 +160,9 @@ def _files_to_read(
                 continue
             tally.files += 1
             try:
-                plan = _plan_file(format, source, part, before, _reading_signature(format, options))
+                yield _plan_file(format, source, part, before, _reading_signature(format, options))
             except InvalidInput as error:
                 _count_unreadable(source, part, error, tally)
-                continue
-            if isinstance(plan, FileToRead):
-                yield plan
-                continue
-            tally.unchanged += 1
-            tally.remembered += plan.record.events
-            tally.bytes_done += plan.record.bytes
-            if plan.touched and plan.record.modified:
-                batch.records[plan.record.path] = plan.record
 
 
 def _format_of(found: Recognised, part: str, before: FileRead | None, formats: Mapping[str, Format]) -> Format | None:
@@ -249,7 +240,10 @@ def _store(engine: Engine, space: str, batch: _Batch, options: ImportOptions, ta
         files = [replace(one, hash=_NO_HASH) if path in tally.held_forgotten else one for path, one in records]
         writer.put_files_read(files)
 
-    events = batch.events if options.again else _drop_forgotten(engine, space, batch)
+    events = batch.events
+    if not options.again:  # an import does not bring back what was forgotten
+        gone = were_forgotten(engine, space, events)
+        events = [event for event, is_gone in zip(events, gone, strict=True) if not is_gone]
     tally.read += len(batch.events)
     if len(events) < len(batch.events):
         tally.skipped[_FORGOTTEN] += len(batch.events) - len(events)
@@ -260,12 +254,6 @@ def _store(engine: Engine, space: str, batch: _Batch, options: ImportOptions, ta
         for event in events:
             _store_one(engine, space, event, options, tally)
         _written(engine, space, [], options, note)
-
-
-def _drop_forgotten(engine: Engine, space: str, batch: _Batch) -> list[Mapping[str, Json]]:
-    """Drop events that were forgotten, so that an import does not bring them back."""
-    gone = were_forgotten(engine, space, batch.events)
-    return [event for event, is_gone in zip(batch.events, gone, strict=True) if not is_gone]
 
 
 def _store_one(engine: Engine, space: str, event: Mapping[str, Json], options: ImportOptions, tally: _Tally) -> None:
@@ -314,28 +302,20 @@ class FileToRead:
     format: Format
     record: FileRead  # to store for the next import; the state before reading
     after: Position | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnchangedFile:
-    """A file that was read completely before."""
-
-    part: str
-    record: FileRead
+    unchanged: bool = False  # it was read completely before
     touched: bool = False  # its modification time differs, its content does not
 
 
-def _plan_file(
-    format: Format, source: Source, part: str, known: FileRead | None, reading: str
-) -> FileToRead | UnchangedFile:
+def _plan_file(format: Format, source: Source, part: str, known: FileRead | None, reading: str) -> FileToRead:
     """Decide whether and from where to read a file."""
-    record, after = FileRead(path=_stable_path(source, part), reading=reading), None
+    record = FileRead(path=_stable_path(source, part), reading=reading)
+    plan = FileToRead(part=part, format=format, record=record)
     known = known if known is not None and known.reading == reading else None
     goes_on = format.GROWS  # where it is not a plain file, the format itself finds what is new after its last position
     if (state := source.state(part)) is not None:
         size, modified = state
         if known is not None and known.whole and (known.bytes, known.modified) == state:
-            return UnchangedFile(part=part, record=known)
+            return replace(plan, record=known, unchanged=True)
         # A recent time proves nothing at the next import.
         modified = modified if time.time_ns() - modified > _TIME_STEP_NS else 0
         hashes = source.digests(part, [size] if known is None else sorted({known.bytes, size}))
@@ -343,11 +323,11 @@ def _plan_file(
         known = known if known is not None and hashes.get(known.bytes) == known.hash else None
         if known is not None and known.bytes == size:
             if known.whole:
-                return UnchangedFile(part=part, record=replace(known, modified=modified), touched=True)
+                return replace(plan, record=replace(known, modified=modified), unchanged=True, touched=modified > 0)
             goes_on = True
-    if known is not None and goes_on and known.position:
-        record, after = replace(record, position=known.position, events=known.events), known.position
-    return FileToRead(part=part, format=format, record=record, after=after)
+    if known is None or not goes_on or not known.position:
+        return replace(plan, record=record)
+    return replace(plan, record=replace(record, position=known.position, events=known.events), after=known.position)
 
 
 def _recently_modified(source: Source, part: str) -> bool:

@@ -22,7 +22,7 @@ from everyword.retrieval.query_analysis import Analysis, Kind, Shape
 from everyword.retrieval.subject_match import NamedPeople
 from everyword.retrieval.superseded import is_retracted
 from everyword.text.dates import DateMention, Granularity, find_dates
-from everyword.text.dates.lexicon import NUMBER_WORD
+from everyword.text.dates.rules import NUMBER_WORD
 from everyword.text.dates.tense import verbs_look_back
 from everyword.text.rendering import indented, name
 from everyword.text.spans import asks, sentences

@@ -11,7 +11,7 @@ from enum import Enum
 from everyword.lazy_patterns import lazy_pattern
 from everyword.retrieval.config import NewestFirst
 from everyword.retrieval.query_analysis import Analysis, Kind, Shape
-from everyword.text.dates.lexicon import NUMBER_WORD
+from everyword.text.dates.rules import NUMBER_WORD
 from everyword.text.spans import sentences
 from everyword.text.terms import question_terms, term_counts
 from everyword.types.events import ASSISTANTS, Hit, Score

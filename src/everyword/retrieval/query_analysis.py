@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from typing import Literal
 
 from everyword.text.dates import DateMention, Granularity, find_dates
-from everyword.text.dates.lexicon import MONTHS, SHORT_MONTHS, SHORT_WEEKDAYS, WEEKDAYS
+from everyword.text.dates.rules import MONTHS, SHORT_MONTHS, SHORT_WEEKDAYS, WEEKDAYS
 from everyword.text.spans import ABBREVIATIONS
 from everyword.text.terms import STOPWORDS
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from everyword.lazy_patterns import lazy_pattern
 from everyword.retrieval.candidates import Candidate, SearchScope, SubjectMatch, rank_matched
 from everyword.storage.rows import SPEAKS, MentionRow
-from everyword.text.dates.lexicon import MONTHS, SHORT_MONTHS, SHORT_WEEKDAYS, WEEKDAYS
+from everyword.text.dates.rules import MONTHS, SHORT_MONTHS, SHORT_WEEKDAYS, WEEKDAYS
 from everyword.text.terms import STOPWORDS, UNSPACED, bare, finder
 from everyword.types.events import USERS, Event, Span
 from everyword.types.graph import EntityType

@@ -201,11 +201,9 @@ class Composed:
         self._starts.append(len(said))
 
     def back(self, span: Span) -> Span:
-        """Convert a span of the composed text to one of the original text."""
         return Span(self._starts[span.start], self._starts[span.end])
 
     def quote(self, span: Span) -> str:
-        """Return the original text of a span of the composed text."""
         start, end = self.back(span)
         return self.said[start:end]
 

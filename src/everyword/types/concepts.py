@@ -52,7 +52,6 @@ class ConceptEdge:
     reason: str = ""
 
     def weight_at(self, now: datetime) -> float:
-        """Compute the weight after decay."""
         return decayed(self.weight, self.supported_at, now)
 
 
@@ -205,7 +204,6 @@ class Folded:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Count the changes by their cause."""
         found: dict[str, int] = {}
         for entry in self.entries:
             found[entry.debt.value] = found.get(entry.debt.value, 0) + 1
@@ -232,6 +230,5 @@ def strength_of(events: int) -> float:
 
 
 def decayed(weight: float, since: datetime, now: datetime) -> float:
-    """Compute a weight after decay since its last support."""
     hours = max(0.0, (now - since).total_seconds() / 3600)
     return weight * math.exp(-DECAY_PER_HOUR * hours)

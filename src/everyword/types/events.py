@@ -67,7 +67,6 @@ class Filter:
 
     @property
     def empty(self) -> bool:
-        """Tell whether it lets every event through."""
         return self == EVERYTHING
 
 
@@ -91,7 +90,6 @@ class Written:
 
     @property
     def id(self) -> str:
-        """Give the event's id."""
         return self.event.id
 
 
@@ -100,17 +98,14 @@ class WrittenBatch(list[Written]):
 
     @property
     def ids(self) -> list[str]:
-        """List the events' ids, in the order given."""
         return [written.id for written in self]
 
     @property
     def added(self) -> int:
-        """Count the events that are new."""
         return sum(written.new for written in self)
 
     @property
     def known(self) -> int:
-        """Count the events that were already known."""
         return len(self) - self.added
 
 
@@ -155,7 +150,6 @@ class Hit:
 
     @property
     def text(self) -> str:
-        """Give the event's text, verbatim."""
         return self.event.text
 
     @property
@@ -218,7 +212,6 @@ class Answer:
 
     @property
     def answered(self) -> bool:
-        """Tell whether there is an answer."""
         return bool(self.text)
 
 
@@ -307,7 +300,6 @@ class Receipt:
 
     @property
     def events(self) -> int:
-        """Count the removed events."""
         return self.removed.get("events", len(self.ids))
 
 
@@ -329,7 +321,6 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Tell whether nothing is wrong."""
         return not self.problems
 
 
@@ -394,7 +385,6 @@ def fingerprint(*parts: str | int | None) -> bytes:
 
 
 def event_id(raw: bytes) -> str:
-    """Encode 16 bytes as an event id."""
     return EVENT_PREFIX + raw.hex()
 
 

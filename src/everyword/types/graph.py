@@ -157,7 +157,6 @@ class FactDraft:
 
     @property
     def place(self) -> str:
-        """Return the location of its quote."""
         return f"{self.event_id}:{self.span.start}-{self.span.end}"
 
 
@@ -191,7 +190,6 @@ class Fact:
 
     @property
     def open(self) -> bool:
-        """Tell whether it still holds."""
         return self.valid_to is None
 
 

@@ -76,7 +76,6 @@ class Intent:
 
     @property
     def events(self) -> tuple[str, ...]:
-        """List the ids of the events that ground it."""
         return tuple(dict.fromkeys(ground.event_id for ground in self.grounds))
 
     @property

@@ -87,5 +87,4 @@ def shown_as_edit(event: Event) -> Event:
 
 
 def events_of(event: Event) -> tuple[str, ...]:
-    """Return the ids of the events that a record concerns."""
     return tuple(event.meta.get(EVENTS, ()))

@@ -37,7 +37,6 @@ class Permission(StrEnum):
     ADMIN = "admin"  # also forget; with access to every space, also maintain the file
 
     def includes(self, other: Permission) -> bool:
-        """Tell whether this permission covers another."""
         order = list(Permission)
         return order.index(self) >= order.index(other)
 
@@ -56,11 +55,9 @@ class ApiKey:
 
     @property
     def everywhere(self) -> bool:
-        """Tell whether it opens every space."""
         return EVERY_SPACE in self.spaces
 
     def opens(self, space: str) -> bool:
-        """Tell whether it opens a space."""
         return any(_covers(pattern, space) for pattern in self.spaces)
 
     def usable(self, now: datetime) -> bool:

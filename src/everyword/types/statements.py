@@ -162,6 +162,5 @@ class History:
 
     @property
     def current(self) -> Statement | None:
-        """Return the current version, or None."""
         standing = [one.statement for one in self.versions if one.statement.status is Status.CURRENT]
         return standing[-1] if standing else None

@@ -24,7 +24,6 @@ _MONTHS = "January February March April May June July August September October N
 
 
 def utc_now() -> datetime:
-    """Return this machine's time in UTC."""
     return datetime.now(UTC)
 
 
@@ -82,12 +81,10 @@ def later(moment: datetime, by: timedelta) -> datetime:
 
 
 def day_in_words(moment: date) -> str:
-    """Format a day: 8 May 2023."""
     return f"{moment.day} {month_in_words(moment)}"
 
 
 def month_in_words(moment: date) -> str:
-    """Format a month: May 2023."""
     return f"{_MONTHS[moment.month - 1]} {moment.year}"
 
 
@@ -99,7 +96,6 @@ def to_micros(moment: datetime) -> tuple[int, int]:
 
 
 def from_micros(micros: int, offset_s: int = 0) -> datetime:
-    """Reverse `to_micros`."""
     try:
         if not offset_s:  # the usual case, kept fast
             return _EPOCH_UTC + timedelta(microseconds=micros)
@@ -110,12 +106,10 @@ def from_micros(micros: int, offset_s: int = 0) -> datetime:
 
 
 def optional_micros(moment: datetime | None) -> int | None:
-    """Give the microseconds of `to_micros`; None for None."""
     return None if moment is None else to_micros(moment)[0]
 
 
 def optional_moment(micros: int | None, offset_s: int = 0) -> datetime | None:
-    """Reverse `optional_micros`."""
     return None if micros is None else from_micros(micros, offset_s)
 
 

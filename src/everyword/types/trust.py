@@ -86,7 +86,6 @@ def is_vouched(source: str) -> bool:
 
 
 def level_of(event: Event) -> int:
-    """Return the trust level of an event."""
     return trust_of(source_of(event)).level
 
 

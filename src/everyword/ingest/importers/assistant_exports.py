@@ -8,14 +8,13 @@ from dataclasses import replace
 from everyword.ingest.importers.records import (
     Item,
     Position,
+    Record,
     Skipped,
-    as_dict,
     as_json,
     as_list,
-    as_text,
+    as_record,
     called,
     digest,
-    first_text,
     item,
     joined_text,
     left_out,
@@ -39,39 +38,38 @@ _KNOWN_CONTENT = frozenset(
 
 
 def _read_chatgpt(source: Source, part: str, _after: Position | None) -> Iterator[Item]:
-    """Read conversation by conversation."""
     return each_json_value(source, part, _chatgpt_items)
 
 
 def _chatgpt_items(value: Json, number: int) -> Iterator[Item]:
-    conversation = as_dict(value)
-    nodes = {name: as_dict(node) for name, node in as_dict(conversation.get("mapping")).items()}
-    session = as_text(conversation.get("conversation_id") or conversation.get("id")) or f"conversation-{number}"
+    conversation = as_record(value)
+    nodes = {name: as_record(node) for name, node in conversation.inner("mapping").items()}
+    session = conversation.text("conversation_id", "id") or f"conversation-{number}"
     if "mapping" not in conversation:
         yield skipped("unknown entry", value)
         return
-    main = _main_path(nodes, as_text(conversation.get("current_node")))
+    main = _main_path(nodes, conversation.text("current_node"))
     for node_id, branch in _in_order(nodes, main):
-        message = as_dict(nodes[node_id].get("message"))
+        message = as_record(nodes[node_id].get("message"))
         if message:
             one = _chatgpt_message(message, node_id, branch, conversation, session)
             where = f"conversation {session}, message {node_id}"
             yield replace(one, where=where) if isinstance(one, Skipped) else one
 
 
-def _main_path(nodes: dict[str, dict[str, Json]], last: str) -> set[str]:
+def _main_path(nodes: dict[str, Record], last: str) -> set[str]:
     """Collect the ancestors of the last message; without one, all messages are on the main path."""
     path: set[str] = set()
     while last in nodes and last not in path:
         path.add(last)
-        last = as_text(nodes[last].get("parent"))
+        last = nodes[last].text("parent")
     return path or set(nodes)
 
 
-def _in_order(nodes: dict[str, dict[str, Json]], main: set[str]) -> Iterator[tuple[str, str | None]]:
+def _in_order(nodes: dict[str, Record], main: set[str]) -> Iterator[tuple[str, str | None]]:
     """Walk the tree, parents first, each node with its branch; includes cycles and orphans."""
     seen: set[str] = set()
-    roots = [name for name, node in nodes.items() if as_text(node.get("parent")) not in nodes]
+    roots = [name for name, node in nodes.items() if node.text("parent") not in nodes]
     for root in (*roots, *nodes):
         waiting: list[tuple[str, str | None]] = [(root, None)]
         while waiting:
@@ -81,37 +79,35 @@ def _in_order(nodes: dict[str, dict[str, Json]], main: set[str]) -> Iterator[tup
             seen.add(name)
             branch = branch or (None if name in main else name)
             yield name, branch
-            waiting += [(as_text(child), branch) for child in reversed(as_list(nodes[name].get("children")))]
+            waiting += [(str(child), branch) for child in reversed(as_list(nodes[name].get("children")))]
 
 
-def _chatgpt_message(
-    message: dict[str, Json], node_id: str, branch: str | None, conversation: dict[str, Json], session: str
-) -> Item:
-    author, content, metadata = (as_dict(message.get(name)) for name in ("author", "content", "metadata"))
-    role, kind = as_text(author.get("role")), as_text(content.get("content_type"))
+def _chatgpt_message(message: Record, node_id: str, branch: str | None, conversation: Record, session: str) -> Item:
+    author, content, metadata = map(message.inner, ("author", "content", "metadata"))
+    role, kind = author.text("role"), content.text("content_type")
     if metadata.get("is_visually_hidden_from_conversation") or metadata.get("is_user_system_message"):
         return left_out("hidden: never shown to the user")
     if kind in _HIDDEN:
         return left_out(f"{kind}: not a message")
-    text = joined_text(content.get("parts")) or first_text(*map(content.get, ("text", "result", "summary")))
+    text = joined_text(content.get("parts")) or content.text("text", "result", "summary")
     if kind == "tether_quote":
         text = joined_text([content.get(name) for name in ("title", "url", "text")])
     if not text and kind and kind not in _KNOWN_CONTENT:
         return skipped(f"unknown kind of content: {kind}", content)
     return item(
         text,
-        key=f"{session}:{as_text(message.get('id')) or node_id}",
+        key=f"{session}:{message.text('id') or node_id}",
         source={"conversation": session, "message": node_id},
         at=message.get("create_time") or conversation.get("create_time"),
         session=titled(conversation.get("title"), session),
-        speaker=as_text(author.get("name")) or role or None,
+        speaker=author.text("name") or role or None,
         role=role or None,
         meta={
             "title": conversation.get("title"),
             "branch": branch,
             "model": metadata.get("model_slug"),
             "to": None if message.get("recipient") in (None, "all") else message.get("recipient"),
-            "files": [as_dict(one).get("name") for one in as_list(metadata.get("attachments"))],
+            "files": [one.get("name") for one in metadata.each("attachments")],
         },
     )
 
@@ -127,31 +123,30 @@ _ROLES = {"human": "user", "user": "user", "assistant": "assistant", "system": "
 
 
 def _read_claude_ai(source: Source, part: str, _after: Position | None) -> Iterator[Item]:
-    """Read conversation by conversation."""
     return each_json_value(source, part, _claude_ai_items)
 
 
 def _claude_ai_items(value: Json, _number: int) -> Iterator[Item]:
-    record = as_dict(value)
+    record = as_record(value)
     if "chat_messages" in record:
-        for message in map(as_dict, as_list(record["chat_messages"])):
-            where = f"conversation {as_text(record.get('uuid'))}, message {as_text(message.get('uuid'))}"
+        for message in record.each("chat_messages"):
+            where = f"conversation {record.text('uuid')}, message {message.text('uuid')}"
             for one in _claude_ai_message(message, record):
                 yield replace(one, where=where) if isinstance(one, Skipped) else one
     elif "docs" in record:
         yield from _project(record)
     elif "conversations_memory" in record or "project_memories" in record:
-        memories = {"conversations": record.get("conversations_memory"), **as_dict(record.get("project_memories"))}
+        memories = {"conversations": record.get("conversations_memory"), **record.inner("project_memories")}
         for of, text in memories.items():
-            key = f"memory:{of}:{digest(as_text(text))}"
-            yield item(as_text(text), key=key, source={"memory": of}, session="memories", role="summary")
+            key = f"memory:{of}:{digest(str(text))}"
+            yield item(joined_text(text), key=key, source={"memory": of}, session="memories", role="summary")
     else:
         yield skipped("unknown entry", value)
 
 
-def _claude_ai_message(message: dict[str, Json], conversation: dict[str, Json]) -> Iterator[Item]:
-    uuid, session = as_text(message.get("uuid")), as_text(conversation.get("uuid"))
-    sender, title = as_text(message.get("sender")), conversation.get("name")
+def _claude_ai_message(message: Record, conversation: Record) -> Iterator[Item]:
+    uuid, session = message.text("uuid"), conversation.text("uuid")
+    sender, title = message.text("sender"), conversation.get("name")
     role = _ROLES.get(sender)
     if role is None:
         yield skipped(f"unknown sender: {sender or 'none'}", message)
@@ -161,16 +156,16 @@ def _claude_ai_message(message: dict[str, Json], conversation: dict[str, Json]) 
         "session": titled(title, session),
         "source": {"conversation": session, "message": uuid, "parent": message.get("parent_message_uuid")},
     }
-    files = [as_dict(one).get("file_name") for one in as_list(message.get("files"))]
+    files = [one.get("file_name") for one in message.each("files")]
     meta = {"title": title, "files": [name for name in files if name]}
-    blocks = [as_dict(block) for block in as_list(message.get("content"))]
+    blocks = message.each("content")
     # If there are parts, the flat text repeats them, with remarks about parts that it can't show.
     words = joined_text([block for block in blocks if block.get("type") == "text"], "\n\n")
-    text = words or ("" if blocks else as_text(message.get("text")))
+    text = words or ("" if blocks else message.text("text"))
     yield item(text, key=uuid, role=role, speaker=role, meta=meta, **shared)
-    for number, attachment in enumerate(map(as_dict, as_list(message.get("attachments")))):
+    for number, attachment in enumerate(message.each("attachments")):
         yield item(
-            as_text(attachment.get("extracted_content")),
+            attachment.text("extracted_content"),
             key=f"{uuid}:attachment:{number}",
             role="document",
             speaker=role,
@@ -178,7 +173,7 @@ def _claude_ai_message(message: dict[str, Json], conversation: dict[str, Json]) 
             **shared,
         )
     for number, block in enumerate(blocks):
-        kind, name = as_text(block.get("type")), block.get("name")
+        kind, name = block.text("type"), block.get("name")
         if kind in ("tool_use", "tool_result"):
             calls = kind == "tool_use"
             yield item(
@@ -195,17 +190,17 @@ def _claude_ai_message(message: dict[str, Json], conversation: dict[str, Json]) 
             yield skipped(f"unknown part of a message: {kind or 'none'}", block)
 
 
-def _project(project: dict[str, Json]) -> Iterator[Item]:
-    name, project_id = as_text(project.get("name")), as_text(project.get("uuid"))
+def _project(project: Record) -> Iterator[Item]:
+    name, project_id = project.text("name"), project.text("uuid")
     made = project.get("created_at")
     texts = [("description", project.get("description"), made, None)]
     texts.append(("instructions", project.get("prompt_template"), made, None))
-    for document in map(as_dict, as_list(project.get("docs"))):
-        of = as_text(document.get("uuid"))
+    for document in project.each("docs"):
+        of = document.text("uuid")
         texts.append((of, document.get("content"), document.get("created_at"), document.get("filename")))
     for of, text, at, file in texts:
         yield item(
-            as_text(text),
+            joined_text(text),
             key=f"project:{project_id}:{of}",
             source={"project": project_id, "of": of},
             at=at,

@@ -10,12 +10,11 @@ from pathlib import PurePosixPath
 from everyword.ingest.importers.records import (
     Item,
     Position,
-    as_dict,
+    Record,
     as_json,
     as_list,
-    as_text,
+    as_record,
     called,
-    first_text,
     item,
     joined_text,
     last_folder,
@@ -56,23 +55,22 @@ _TITLES = {"summary": "summary", "custom-title": "customTitle", "ai-title": "aiT
 
 
 def _read_claude_code(source: Source, part: str, after: Position | None) -> Iterator[Item]:
-    """Read messages, tool calls and tool results."""
     # Titles have no session, folder and time; those of the first lines are theirs.
     session, wing, began = PurePosixPath(part).stem, "", ""
     for line in reversed(list(first_records(source, part, most=None))):
-        session = as_text(line.get("sessionId")) or session
+        session = line.text("sessionId") or session
         wing, began = last_folder(line.get("cwd")) or wing, line.get("timestamp") or began
     shared: dict[str, Json] = {"at": began, "session": session, "wing": wing or None}
     return each_json_line(source, part, after, lambda line, _: _claude_code_items(line, shared))
 
 
-def _claude_code_items(line: dict[str, Json], shared: dict[str, Json]) -> Iterator[Item]:
-    kind = as_text(line.get("type"))
+def _claude_code_items(line: Record, shared: dict[str, Json]) -> Iterator[Item]:
+    kind = line.text("type")
     if kind in _METADATA:
         yield left_out(f"{kind}: session metadata")
     elif kind in _TITLES:
-        text, session = as_text(line.get(_TITLES[kind])), shared["session"]
-        of = first_text(line.get("leafUuid"), line.get("sessionId"), session)
+        text, session = line.text(_TITLES[kind]), shared["session"]
+        of = line.text("leafUuid", "sessionId") or session
         key = f"{kind}:{of}" if kind == "summary" else f"{kind}:{of}:{text}"
         yield item(text, key=key, source={"session": session, "of": of}, role="summary", **shared)
     elif kind not in ("user", "assistant", "system", "attachment"):
@@ -83,11 +81,11 @@ def _claude_code_items(line: dict[str, Json], shared: dict[str, Json]) -> Iterat
         yield from _message_items(line, kind, shared)
 
 
-def _message_items(line: dict[str, Json], kind: str, shared: dict[str, Json]) -> Iterator[Item]:
-    session = as_text(line.get("sessionId")) or shared["session"]
-    agent, uuid = as_text(line.get("agentId")), as_text(line.get("uuid"))
+def _message_items(line: Record, kind: str, shared: dict[str, Json]) -> Iterator[Item]:
+    session = line.text("sessionId") or shared["session"]
+    agent, uuid = line.text("agentId"), line.text("uuid")
     sidechain = bool(line.get("isSidechain"))
-    message = as_dict(line.get("message"))
+    message = line.inner("message")
     shared = {
         "at": line.get("timestamp") or shared["at"],
         "session": f"{session}/agent-{agent}" if sidechain and agent else session,
@@ -96,7 +94,7 @@ def _message_items(line: dict[str, Json], kind: str, shared: dict[str, Json]) ->
     source = {"session": line.get("sessionId"), "uuid": uuid, "parent": line.get("parentUuid")}
     meta = {"branch": line.get("gitBranch"), "model": message.get("model"), "sidechain": sidechain or None}
     blocks = _blocks(line, kind, message)
-    texts = [as_text(block.get("text")) for block in blocks if block.get("type") == "text"]
+    texts = [block.text("text") for block in blocks if block.get("type") == "text"]
     own = texts if kind in ("assistant", "system") else [_user_text(text) for text in texts]
     words = "\n\n".join(text for text in own if text)
     if any(texts) and not words:
@@ -105,9 +103,9 @@ def _message_items(line: dict[str, Json], kind: str, shared: dict[str, Json]) ->
         role, speaker = _who(line, kind, words, sidechain=sidechain)
         yield item(words, key=uuid, source=source, role=role, speaker=speaker, meta=meta, **shared)
     for number, block in enumerate(blocks):
-        what = as_text(block.get("type"))
+        what = block.text("type")
         if what in ("tool_use", "tool_result"):
-            call, calls = as_text(block.get("id") or block.get("tool_use_id")), what == "tool_use"
+            call, calls = block.text("id", "tool_use_id"), what == "tool_use"
             content = block.get("content")
             yield item(
                 called(block.get("name"), as_json(block.get("input"))) if calls else joined_text(content),
@@ -118,7 +116,7 @@ def _message_items(line: dict[str, Json], kind: str, shared: dict[str, Json]) ->
                 meta={**meta, "tool": block.get("name"), "failed": block.get("is_error") or None},
                 **shared,
             )
-            if any(as_dict(one).get("type") != "text" for one in as_list(content)):
+            if any(as_record(one).get("type") != "text" for one in as_list(content)):
                 yield left_out("picture or file of a tool: not text")
         elif what in ("thinking", "redacted_thinking"):
             yield left_out("thinking: not a message")
@@ -128,12 +126,12 @@ def _message_items(line: dict[str, Json], kind: str, shared: dict[str, Json]) ->
             yield skipped(f"unknown part of a message: {what or 'none'}", block)
 
 
-def _reason_to_skip(line: dict[str, Json], kind: str) -> str:
+def _reason_to_skip(line: Record, kind: str) -> str:
     if line.get("isMeta"):
         return "meta: written by the program"
-    if as_text(line.get("agentId")).startswith(_COMPACTION_AGENT):
+    if line.text("agentId").startswith(_COMPACTION_AGENT):
         return "compaction: the session itself has its content"
-    if as_dict(line.get("message")).get("model") == _SYNTHETIC_MODEL:
+    if line.inner("message").get("model") == _SYNTHETIC_MODEL:
         return "synthetic: generated by the program"
     if line.get("isApiErrorMessage"):
         return "error of the service, not an answer"
@@ -142,16 +140,14 @@ def _reason_to_skip(line: dict[str, Json], kind: str) -> str:
     return ""
 
 
-def _blocks(line: dict[str, Json], kind: str, message: dict[str, Json]) -> list[dict[str, Json]]:
+def _blocks(line: Record, kind: str, message: Record) -> list[Record]:
     """Return a line's content as a list of parts."""
+    said, attachment = line if kind == "system" else message, line.inner("attachment")
+    text = said.text("content")
     if kind == "attachment":
-        attachment = as_dict(line.get("attachment"))
-        text = as_text(attachment.get("prompt")) if attachment.get("type") == "queued_command" else ""
-        return [{"type": "text", "text": text}] if text else [{"type": "file"}]
-    content = line.get("content") if kind == "system" else message.get("content")
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return [as_dict(block) for block in as_list(content)] or [{"type": "none"}]
+        text = attachment.text("prompt") if attachment.get("type") == "queued_command" else ""
+        return [Record(type="text", text=text) if text else Record(type="file")]
+    return [Record(type="text", text=text)] if text else said.each("content") or [Record(type="none")]
 
 
 def _user_text(text: str) -> str:
@@ -194,7 +190,7 @@ def _elements(text: str) -> dict[str, str]:
     return found
 
 
-def _who(line: dict[str, Json], kind: str, text: str, *, sidechain: bool) -> tuple[str, str]:
+def _who(line: Record, kind: str, text: str, *, sidechain: bool) -> tuple[str, str]:
     if line.get("isCompactSummary"):
         return "summary", "assistant"
     if kind == "system" or (kind != "assistant" and text.startswith(_TOOL_OUTPUT)):
@@ -243,14 +239,14 @@ _ID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 
 def _read_codex(source: Source, part: str, after: Position | None) -> Iterator[Item]:
     """Read messages, tool calls and tool results; the first line tells id, time and folder of the session."""
-    first = as_dict(next(first_records(source, part, most=1), None))
-    about = as_dict(first.get("payload")) or first
+    first = as_record(next(first_records(source, part, most=1), None))
+    about = first.inner("payload") or first
     stem = PurePosixPath(part).stem
     named = _ID.search(stem)
-    session = as_text(about.get("id")) or (named[0] if named else stem)
+    session = about.text("id") or (named[0] if named else stem)
     started, wing = about.get("timestamp") or first.get("timestamp"), last_folder(about.get("cwd"))
 
-    def items_of(line: dict[str, Json], number: int) -> Iterator[Item]:
+    def items_of(line: Record, number: int) -> Iterator[Item]:
         shared: dict[str, Json] = {
             "key": f"{session}:{number}",  # rollouts only grow, so a line's number is its id
             "source": {"session": session, "line": number},
@@ -263,32 +259,32 @@ def _read_codex(source: Source, part: str, after: Position | None) -> Iterator[I
     return each_json_line(source, part, after, items_of)
 
 
-def _codex_item(line: dict[str, Json], shared: dict[str, Json]) -> Item:
-    kind = as_text(line.get("type"))
-    payload = as_dict(line.get("payload"))
+def _codex_item(line: Record, shared: dict[str, Json]) -> Item:
+    kind = line.text("type")
+    payload = line.inner("payload")
     if kind == "response_item":
-        return _response_item(payload, as_text(payload.get("type")), shared)
+        return _response_item(payload, payload.text("type"), shared)
     if kind == "compacted":
-        return item(as_text(payload.get("message")), role="summary", speaker="assistant", **shared)
+        return item(payload.text("message"), role="summary", speaker="assistant", **shared)
     if kind in ("session_meta", "turn_context") or "record_type" in line or (not kind and "instructions" in line):
         return left_out(f"{kind or 'state'}: session metadata")
     if kind == "event_msg":
-        what = as_text(payload.get("type"))
+        what = payload.text("type")
         return left_out(f"{what}: {'repeated by another line' if what in _REPEATED else 'session metadata'}")
     if kind in ("message", "reasoning", *_CALLS, *_RESULTS):  # early versions wrote them without an envelope
         return _response_item(line, kind, shared)
     return skipped(f"unknown kind of line: {kind or 'none'}", line)
 
 
-def _response_item(record: dict[str, Json], kind: str, shared: dict[str, Json]) -> Item:
+def _response_item(record: Record, kind: str, shared: dict[str, Json]) -> Item:
     tool: dict[str, Json] = {**shared, "source": {**shared["source"], "tool_call": record.get("call_id")}}
     if kind == "message":
-        role, text = as_text(record.get("role")), joined_text(record.get("content"))
+        role, text = record.text("role"), joined_text(record.get("content"))
         if role in ("developer", "system") or text.lstrip().startswith(_INSERTED):
             return left_out("instructions and environment, added by the program")
         return item(text, role=role or None, speaker=role or None, **shared)
     if kind in _CALLS:
-        name = as_text(record.get("name")) or kind.removesuffix("_call")
+        name = record.text("name") or kind.removesuffix("_call")
         text = called(name, record.get(_CALLS[kind]))
         return item(text, role="tool", speaker="assistant", meta={"tool": name}, **tool)
     if kind in _RESULTS:
@@ -302,11 +298,11 @@ def _output(output: Json) -> str:
     """The text of a tool result: plain, in an object, or in an object encoded as a string."""
     if isinstance(output, str) and output.startswith('{"output"'):
         try:
-            return as_text(as_dict(json.loads(output)).get("output")) or output
+            return as_record(json.loads(output)).text("output") or output
         except (ValueError, RecursionError):
             return output
-    inside = as_dict(output)
-    alone = first_text(inside.get("content"), inside.get("output"))
+    inside = as_record(output)
+    alone = inside.text("content", "output")
     return joined_text(output) or alone or (as_json(inside) if inside else "")
 
 
@@ -326,20 +322,20 @@ _COPILOT_ROLES = {"user.message": "user", "assistant.message": "assistant"}
 
 def _read_copilot(source: Source, part: str, after: Position | None) -> Iterator[Item]:
     """Read the messages of the user and the agent; the first line tells id and folder of the session."""
-    first = as_dict(as_dict(next(first_records(source, part, most=1), None)).get("data"))
+    first = as_record(as_record(next(first_records(source, part, most=1), None)).get("data"))
     path = PurePosixPath(part)
-    session = as_text(first.get("sessionId")) or (path.parent.name if path.stem == "events" else path.stem)
-    wing = last_folder(as_dict(first.get("context")).get("cwd"))
+    session = first.text("sessionId") or (path.parent.name if path.stem == "events" else path.stem)
+    wing = last_folder(first.inner("context").get("cwd"))
 
-    def items_of(line: dict[str, Json], number: int) -> Iterator[Item]:
-        kind = as_text(line.get("type"))
-        text, role = as_text(as_dict(line.get("data")).get("content")), _COPILOT_ROLES.get(kind)
+    def items_of(line: Record, number: int) -> Iterator[Item]:
+        kind = line.text("type")
+        text, role = line.inner("data").text("content"), _COPILOT_ROLES.get(kind)
         if role is None or not text.strip():
             yield left_out(f"{kind or 'no type'}: not a message")
             return
         yield item(
             text,
-            key=f"{session}:{as_text(line.get('id')) or number}",
+            key=f"{session}:{line.text('id') or number}",
             source={"session": session, "line": number},
             at=line.get("timestamp"),
             session=session,
@@ -373,7 +369,6 @@ _SESSION_ID = re.compile(rb'"sessionId"\s*:\s*"([^"]{1,100})"')
 
 
 def _read_gemini(source: Source, part: str, after: Position | None) -> Iterator[Item]:
-    """Read messages, tool calls and tool results."""
     found = _SESSION_ID.search(source.head(part))
     folders = PurePosixPath(part).parts
     project = folders[folders.index("chats") - 1] if "chats" in folders[1:] else ""
@@ -382,12 +377,12 @@ def _read_gemini(source: Source, part: str, after: Position | None) -> Iterator[
         "wing": project if project and not _HASH.fullmatch(project) else None,
     }
     if not part.lower().endswith(".jsonl"):
-        return each_json_value(source, part, lambda value, _: _gemini_items(as_dict(value), shared), _gemini_messages)
+        return each_json_value(source, part, lambda value, _: _gemini_items(as_record(value), shared), _gemini_messages)
     last = _last_versions(source, part)
 
-    def items_of(record: dict[str, Json], number: int) -> Iterator[Item]:
+    def items_of(record: Record, number: int) -> Iterator[Item]:
         if "id" in record and "type" in record:
-            if last.get(as_text(record["id"]), number) > number:
+            if last.get(record.text("id"), number) > number:
                 yield left_out("rewritten by a later line")
             else:
                 yield from _gemini_items(record, shared)
@@ -415,8 +410,8 @@ def _last_versions(source: Source, part: str) -> dict[str, int]:
         return {found[1].decode("utf-8", "replace"): line.number for found, line in named if found}
 
 
-def _gemini_items(message: dict[str, Json], shared: dict[str, Json]) -> Iterator[Item]:
-    kind, message_id = as_text(message.get("type")), as_text(message.get("id"))
+def _gemini_items(message: Record, shared: dict[str, Json]) -> Iterator[Item]:
+    kind, message_id = message.text("type"), message.text("id")
     if kind in _NOTICES:
         yield left_out(f"{kind}: a notice of the program")
         return
@@ -426,14 +421,13 @@ def _gemini_items(message: dict[str, Json], shared: dict[str, Json]) -> Iterator
         return
     key, at = f"{shared['session']}:{message_id}", message.get("timestamp")
     source = {"session": shared["session"], "message": message_id}
-    content = message.get("content")
-    parts = [joined_text([one]) for one in as_list(content)]
-    text = as_text(content) or "".join(one for one in parts if not _HOOK_PART.fullmatch(one))
+    parts = [joined_text([one]) for one in as_list(message.get("content"))]
+    text = message.text("content") or "".join(one for one in parts if not _HOOK_PART.fullmatch(one))
     if text or not message.get("toolCalls"):
         meta = {"model": message.get("model")}
         yield item(text, key=key, source=source, at=at, role=role, speaker=role, meta=meta, **shared)
-    for call in map(as_dict, as_list(message.get("toolCalls"))):
-        call_id, name = as_text(call.get("id")), as_text(call.get("name"))
+    for call in message.each("toolCalls"):
+        call_id, name = call.text("id"), call.text("name")
         texts = {"assistant": called(name, as_json(call.get("args"))), "tool": _tool_result(call)}
         for speaker, text in texts.items():
             yield item(
@@ -448,13 +442,13 @@ def _gemini_items(message: dict[str, Json], shared: dict[str, Json]) -> Iterator
             )
 
 
-def _tool_result(call: dict[str, Json]) -> str:
+def _tool_result(call: Record) -> str:
     pieces: list[str] = []
-    for one in map(as_dict, as_list(call.get("result"))):
-        response = as_dict(as_dict(one.get("functionResponse")).get("response"))
-        pieces.append(first_text(response.get("output"), one.get("text")) or (as_json(response) if response else ""))
+    for one in call.each("result"):
+        response = as_record(one.inner("functionResponse").get("response"))
+        pieces.append(response.text("output") or one.text("text") or (as_json(response) if response else ""))
     shown = call.get("resultDisplay")
-    return "\n".join(piece for piece in pieces if piece) or as_text(shown) or (json.dumps(shown) if shown else "")
+    return joined_text(pieces) or call.text("resultDisplay") or (json.dumps(shown) if shown else "")
 
 
 GEMINI = Format(

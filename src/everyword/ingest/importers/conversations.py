@@ -18,11 +18,11 @@ from everyword.ingest.chat_messages import KNOWN_MEMBERS, LEFT_OUT, said_in
 from everyword.ingest.importers.records import (
     Item,
     Position,
-    as_dict,
+    Record,
     as_list,
     as_moment,
     as_name,
-    as_text,
+    as_record,
     day_of,
     digest,
     item,
@@ -48,13 +48,12 @@ class _Conversation:
 
 
 def _read_messages(source: Source, part: str, _after: Position | None) -> Iterator[Item]:
-    """Read message by message."""
     path = PurePosixPath(part).with_suffix("").as_posix()
     alone = _Conversation(path, path)
 
     def items_of(record: Json, number: int) -> Iterator[Item]:
-        about = as_dict(record)
-        about = as_dict(about.get("body")) or about  # a request of OpenAI's batches
+        about = as_record(record)
+        about = about.inner("body") or about  # a request of OpenAI's batches
         messages = next((as_list(about[name]) for name in _LISTS if isinstance(about.get(name), list)), None)
         if messages is None:
             yield from _message(record, alone)
@@ -68,7 +67,7 @@ def _read_messages(source: Source, part: str, _after: Position | None) -> Iterat
 
 
 def _message(given: Json, conversation: _Conversation) -> Iterator[Item]:
-    message = _usual(as_dict(given))
+    message = _usual(as_record(given))
     known = {name: value for name, value in message.items() if name in KNOWN_MEMBERS}
     at = _time(message) or conversation.at
     try:
@@ -88,14 +87,14 @@ def _message(given: Json, conversation: _Conversation) -> Iterator[Item]:
         yield skipped(error.detail.rstrip("."), given)
 
 
-def _usual(message: dict[str, Json]) -> dict[str, Json]:
+def _usual(message: Record) -> dict[str, Json]:
     """Bring the members of other shapes to those of OpenAI and Anthropic: Google's `parts`, `from` and `value`."""
     role = message.get("role", message.get("from"))
     content = message.get("content", message.get("parts", message.get("value")))
     if isinstance(content, dict):  # ChatGPT's own shape
-        content = as_dict(content).get("parts")
+        content = as_record(content).get("parts")
     if isinstance(content, list):
-        content = [{"type": "text", **one} if as_text(as_dict(one).get("text")) else one for one in as_list(content)]
+        content = [{"type": "text", **one} if as_record(one).text("text") else one for one in as_list(content)]
     usual = {"role": _ROLES.get(role, role) if isinstance(role, str) else role, "content": content}
     return {**message, **{name: value for name, value in usual.items() if value is not None}}
 
@@ -140,7 +139,6 @@ def _recognise_transcript(source: Source, part: str) -> float:
 
 
 def _read_transcript(source: Source, part: str, _after: Position | None) -> Iterator[Item]:
-    """Read turn by turn."""
     speakers = _speakers(source, part)
     path = PurePosixPath(part).with_suffix("").as_posix()
 

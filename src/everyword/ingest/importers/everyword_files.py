@@ -29,7 +29,6 @@ def _recognise_own_jsonl(source: Source, part: str) -> float:
 
 
 def _read_own_jsonl(source: Source, part: str, after: Position | None) -> Iterator[Item]:
-    """Read event by event, unchanged."""
     return each_json_line(source, part, after, lambda event, _: [_item(event)])
 
 
@@ -75,7 +74,6 @@ def _recognise_own_file(source: Source, part: str) -> float:
 
 
 def _read_own_file(source: Source, part: str, after: Position | None) -> Iterator[Item]:
-    """Read event by event, in the order of arrival."""
     try:
         with open_log(source.local(part)) as log:
             counts = log.spaces()

@@ -124,7 +124,6 @@ class _VisibleText(HTMLParser):
         self._in_head = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Track invisible elements and line breaks."""
         self._hidden += tag in _INVISIBLE
         if tag in _BREAKS or tag in ("head", "body"):
             self._in_head = tag == "head"  # many pages do not close their head
@@ -132,13 +131,11 @@ class _VisibleText(HTMLParser):
             self.words.append("\n")
 
     def handle_endtag(self, tag: str) -> None:
-        """Track the end of invisible elements."""
         if tag in _INVISIBLE and self._hidden:
             self._hidden -= 1
         self._in_head = self._in_head and tag != "head"
 
     def handle_data(self, data: str) -> None:
-        """Keep visible text."""
         if not self._hidden and not self._in_head:
             self.words.append(re.sub(r"\s+", " ", data))
 

@@ -13,13 +13,12 @@ from pathlib import PurePosixPath
 from everyword.ingest.importers.records import (
     Item,
     Position,
-    as_dict,
+    Record,
     as_list,
     as_moment,
-    as_text,
+    as_record,
     day_of,
     digest,
-    first_text,
     item,
     joined_text,
     left_out,
@@ -45,56 +44,53 @@ _WITHOUT_TEXT = re.compile(
 
 
 def _recognise_slack(source: Source, part: str) -> float:
-    """Recognise one day of a channel."""
     head = source.head(part)
     return 0.95 if _DAY.fullmatch(part) and b'"type"' in head and b'"ts"' in head else 0.0
 
 
 def _read_slack(source: Source, part: str, _after: Position | None) -> Iterator[Item]:
-    """Read one channel's day."""
     if "people" not in source.notes:
-        people = {as_text(user.get("id")): _user_name(user) for _, user in _read_lists(source, "users.json")}
+        people = {user.text("id"): _user_name(user) for _, user in _read_lists(source, "users.json")}
         # Channel ids survive renaming; the folders have the names.
         channels = {
-            folder / as_text(channel.get("name")): as_text(channel.get("id"))
-            for folder, channel in _read_lists(source, *_LISTS)
+            folder / channel.text("name"): channel.text("id") for folder, channel in _read_lists(source, *_LISTS)
         }
         source.notes.update(people={id: name for id, name in people.items() if name}, channels=channels)
     people: dict[str, str] = source.notes["people"]
     folder = PurePosixPath(part).parent
     channel: str = source.notes["channels"].get(folder, folder.name)
-    return each_json_value(source, part, lambda value, _: [_slack_item(as_dict(value), folder.name, channel, people)])
+    return each_json_value(source, part, lambda value, _: [_slack_item(as_record(value), folder.name, channel, people)])
 
 
-def _user_name(user: dict[str, Json]) -> str:
-    profile = as_dict(user.get("profile"))
-    return first_text(profile.get("real_name"), user.get("real_name"), profile.get("display_name"), user.get("name"))
+def _user_name(user: Record) -> str:
+    profile = user.inner("profile")
+    return profile.text("real_name") or user.text("real_name") or profile.text("display_name") or user.text("name")
 
 
-def _read_lists(source: Source, *wanted: str) -> Iterator[tuple[PurePosixPath, dict[str, Json]]]:
+def _read_lists(source: Source, *wanted: str) -> Iterator[tuple[PurePosixPath, Record]]:
     """Read the entries of lists, each with the folder of its export: a folder may hold several exports."""
     for path in map(PurePosixPath, source.names):
         if path.name in wanted:
             with source.open(str(path)) as file, suppress(ValueError, RecursionError):
                 for one in as_list(JsonStream(file).value()):
-                    yield path.parent, as_dict(one)
+                    yield path.parent, as_record(one)
 
 
-def _slack_item(message: dict[str, Json], folder: str, channel: str, people: dict[str, str]) -> Item:
-    subtype = as_text(message.get("subtype"))
+def _slack_item(message: Record, folder: str, channel: str, people: dict[str, str]) -> Item:
+    subtype = message.text("subtype")
     if subtype == "message_changed":
-        message = {**message, **as_dict(message.get("message"))}
+        message = Record({**message, **message.inner("message")})
     if message.get("type") != "message":
-        return skipped(f"unknown kind of entry: {as_text(message.get('type')) or 'none'}", message)
+        return skipped(f"unknown kind of entry: {message.text('type') or 'none'}", message)
     if _WITHOUT_TEXT.fullmatch(subtype):
         return left_out(f"{subtype}: not a message")
-    stamp, thread = as_text(message.get("ts")), as_text(message.get("thread_ts"))
-    edited = as_text(as_dict(message.get("edited")).get("ts"))
-    user = as_text(message.get("user") or message.get("bot_id"))
+    stamp, thread = message.text("ts"), message.text("thread_ts")
+    edited = message.inner("edited").text("ts")
+    user = message.text("user", "bot_id")
     bot = subtype == "bot_message" or (bool(message.get("bot_id")) and not message.get("user"))
-    profile = as_dict(message.get("user_profile") or message.get("bot_profile"))
-    names = (message.get("username"), *map(profile.get, ("real_name", "display_name", "name")))
-    files = [as_dict(one).get("name") for one in as_list(message.get("files"))]
+    profile = as_record(message.get("user_profile") or message.get("bot_profile"))
+    files = [one.get("name") for one in message.each("files")]
+    name = people.get(user) or message.text("username") or profile.text("real_name", "display_name", "name")
     return item(
         _as_displayed(_slack_text(message), people),
         # An edited message is a new event; the earlier one stays.
@@ -102,7 +98,7 @@ def _slack_item(message: dict[str, Json], folder: str, channel: str, people: dic
         source={"channel": channel, "message": stamp, "user": user or None},
         at=stamp,
         session=f"#{folder}/{thread or day_of(as_moment(stamp))}",
-        speaker=people.get(user) or first_text(*names) or user or None,
+        speaker=name or user or None,
         role="assistant" if bot else "user",
         meta={
             "channel": folder,
@@ -113,11 +109,11 @@ def _slack_item(message: dict[str, Json], folder: str, channel: str, people: dic
     )
 
 
-def _slack_text(message: dict[str, Json]) -> str:
+def _slack_text(message: Record) -> str:
     """The text; bots often have it in attachments only."""
-    attachments = map(as_dict, as_list(message.get("attachments")))
-    pieces = [as_text(one.get("pretext")) + as_text(one.get("text") or one.get("fallback")) for one in attachments]
-    return as_text(message.get("text")) or joined_text(pieces)
+    attachments = message.each("attachments")
+    pieces = [one.text("pretext") + one.text("text", "fallback") for one in attachments]
+    return message.text("text") or joined_text(pieces)
 
 
 def _as_displayed(text: str, people: dict[str, str]) -> str:
@@ -148,13 +144,12 @@ def _recognise_telegram(source: Source, part: str) -> float:
 
 
 def _read_telegram(source: Source, part: str, _after: Position | None) -> Iterator[Item]:
-    """Read the messages of each chat."""
     return each_json_value(source, part, _telegram_items, _telegram_messages)
 
 
-def _telegram_messages(stream: JsonStream) -> Iterator[tuple[dict[str, Json], Json]]:
+def _telegram_messages(stream: JsonStream) -> Iterator[tuple[Record, Json]]:
     """Find every list of messages; yield each message with the fields of its chat."""
-    about: dict[str, Json] = {}
+    about = Record()
     for name in stream.members():
         if name == "messages" and stream.kind() == "[":
             for _ in stream.elements():
@@ -172,31 +167,31 @@ def _telegram_messages(stream: JsonStream) -> Iterator[tuple[dict[str, Json], Js
             about[name] = stream.value()
 
 
-def _telegram_items(value: tuple[dict[str, Json], Json], _number: int) -> Iterator[Item]:
-    about, message = value[0], as_dict(value[1])
-    kind = as_text(message.get("type"))
+def _telegram_items(value: tuple[Record, Json], _number: int) -> Iterator[Item]:
+    about, message = value[0], as_record(value[1])
+    kind = message.text("type")
     if kind == "service":
-        yield left_out(f"{as_text(message.get('action'))}: not a message")
+        yield left_out(f"{message.text('action')}: not a message")
         return
     if kind != "message":
         yield skipped(f"unknown kind of entry: {kind or 'none'}", message)
         return
     text = _telegram_text(message)
     if not text:
-        media = as_text(message.get("media_type")) or ("photo" if message.get("photo") else "file")
+        media = message.text("media_type") or ("photo" if message.get("photo") else "file")
         yield left_out(f"{media}: no text")
         return
     chat, message_id = str(about.get("id", about.get("name"))), message.get("id")
-    name = as_text(about.get("name")) or f"chat {chat}"
-    edited = as_text(message.get("edited_unixtime") or message.get("edited"))
-    local = as_text(message.get("date"))
+    name = about.text("name") or f"chat {chat}"
+    edited = message.text("edited_unixtime", "edited")
+    local = message.text("date")
     yield item(
         text,
         key=":".join((chat, str(message_id), *([edited] if edited else []))),
         source={"chat": chat, "message": message_id, "user": message.get("from_id")},
         at=message.get("date_unixtime") or local,
         session=f"{name}/{day_of(local)}",
-        speaker=first_text(message.get("from"), message.get("from_id")) or None,
+        speaker=message.text("from", "from_id") or None,
         role="user",
         meta={
             "chat": name,
@@ -208,16 +203,16 @@ def _telegram_items(value: tuple[dict[str, Json], Json], _number: int) -> Iterat
     )
 
 
-def _telegram_text(message: dict[str, Json]) -> str:
+def _telegram_text(message: Record) -> str:
     """Join the pieces of a text; the URL of a link follows it. A poll has its question and answers."""
     text = message.get("text")
-    words = joined_text([one if isinstance(one, str) else _piece(as_dict(one)) for one in as_list(text)] or text, "")
-    poll = as_dict(message.get("poll"))
+    words = joined_text([one if isinstance(one, str) else _piece(as_record(one)) for one in as_list(text)] or text, "")
+    poll = message.inner("poll")
     return joined_text([words, poll.get("question"), *as_list(poll.get("answers"))])
 
 
-def _piece(entity: dict[str, Json]) -> str:
-    text, address = as_text(entity.get("text")), as_text(entity.get("href"))
+def _piece(entity: Record) -> str:
+    text, address = entity.text("text"), entity.text("href")
     return f"{text} ({address})" if address and address != text else text
 
 

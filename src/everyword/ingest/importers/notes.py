@@ -61,13 +61,11 @@ class _NoteReader:
     unit: str
 
     def recognise(self, source: Source, part: str) -> float:
-        """Recognise a file by its suffix and its first bytes."""
         head = source.head(part)
         fits = head.startswith(self.magic) if self.magic else not is_binary(decoded(head))
         return self.confidence if fits else 0.0
 
     def items(self, source: Source, part: str, _after: Position | None) -> Iterator[Item]:
-        """Read section by section."""
         with source.open(part) as file:
             content = file.read(MAX_RECORD_BYTES + 1)
             if len(content) > MAX_RECORD_BYTES:
@@ -172,7 +170,6 @@ class _WordText:
         self._fallbacks = 0  # alternatives for old programs, which repeat text
 
     def read(self, part: str, content: bytes) -> None:
-        """Read one of the file's XML documents."""
         parser = expat.ParserCreate(namespace_separator=" ")
         parser.buffer_text = True
         parser.StartElementHandler, parser.EndElementHandler = self._start, self._end

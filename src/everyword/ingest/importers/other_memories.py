@@ -15,11 +15,10 @@ from everyword.errors import InvalidInput
 from everyword.ingest.importers.records import (
     Item,
     Position,
-    as_dict,
+    Record,
     as_list,
-    as_text,
+    as_record,
     digest,
-    first_text,
     item,
     last_folder,
     left_out,
@@ -49,12 +48,12 @@ def reading(path: Path) -> Generator[sqlite3.Connection]:
         raise InvalidInput(f"{path.name} can't be read as a database ({error}).") from error
 
 
-def rows(connection: sqlite3.Connection, name: str) -> Iterator[dict[str, Any]]:
-    """Run a query of `queries.sql`; yield its rows as dicts."""
+def rows(connection: sqlite3.Connection, name: str) -> Iterator[Record]:
+    """Run a query of `queries.sql`; yield its rows."""
     cursor = connection.execute(named_queries(_QUERIES)[name])
     names = [column[0] for column in cursor.description]
     for row in cursor:
-        yield dict(zip(names, row, strict=True))
+        yield Record(zip(names, row, strict=True))
 
 
 def tables(path: Path) -> dict[str, set[str]]:
@@ -128,21 +127,20 @@ def _recognise_mem0(source: Source, part: str) -> float:
 
 
 def _read_mem0(source: Source, part: str, _after: Position | None) -> Iterator[Item]:
-    """Read memories, one event per version, and the stored messages."""
     found = tables(source.local(part))
     with reading(source.local(part)) as connection:
         if "history" in found:
             yield from _history(source, connection)
         if "session_scope" in found.get("messages", ()):
             for row in rows(connection, "mem0_messages"):
-                role = as_text(row["role"]) or None
+                role = row.text("role") or None
                 yield item(
-                    as_text(row["content"]),
+                    row.text("content"),
                     key=f"message:{row['id']}",
                     source={"message": row["id"]},
                     at=row["created_at"],
-                    session=as_text(row["session_scope"]) or None,
-                    speaker=as_text(row["name"]) or role,
+                    session=row.text("session_scope") or None,
+                    speaker=row.text("name") or role,
                     role=role,
                 )
         if found.get("points") == {"id", "point"}:
@@ -158,16 +156,16 @@ def _history(source: Source, connection: sqlite3.Connection) -> Iterator[Item]:
     }
     removed = {row["memory_id"] for row in rows(connection, "mem0_removed")}
     for row in rows(connection, "mem0_history"):
-        memory = as_text(row["memory_id"])
+        memory = row.text("memory_id")
         if memory in removed:
             yield left_out("removed in mem0")
             continue
-        about = {**owners.get(memory, {}), **row, "data": row.get("new_memory"), "actor_id": row.get("actor_id")}
-        yield _memory(about, key=str(row["id"]), memory=memory)
+        about = {**owners.get(memory, Record()), **row, "data": row.get("new_memory"), "actor_id": row.get("actor_id")}
+        yield _memory(Record(about), key=str(row["id"]), memory=memory)
 
 
 def _points(source: Source, connection: sqlite3.Connection) -> Iterator[Item]:
-    known = {as_text(row["memory_id"]) for other in _databases(source, "history") for row in rows(other, "mem0_known")}
+    known = {row.text("memory_id") for other in _databases(source, "history") for row in rows(other, "mem0_known")}
     for row in rows(connection, "qdrant_points"):
         memory, payload = _point(row["point"])
         if memory in known:
@@ -178,10 +176,10 @@ def _points(source: Source, connection: sqlite3.Connection) -> Iterator[Item]:
             yield _memory(payload, key=f"point:{memory}", memory=memory)
 
 
-def _memory(about: dict[str, Json], *, key: str, memory: str) -> Item:
-    owners = {name: as_text(about.get(name)) for name in _OWNERS if about.get(name)}
+def _memory(about: Record, *, key: str, memory: str) -> Item:
+    owners = {name: about.text(name) for name in _OWNERS if about.get(name)}
     return item(
-        first_text(about.get("data"), about.get("memory")),
+        about.text("data", "memory"),
         key=key,
         source={"memory": memory},
         at=about.get("updated_at") or about.get("created_at"),
@@ -208,10 +206,10 @@ class _Inert:
         return super().__new__(cls)
 
     def __init__(self, *_: object, **__: object) -> None:
-        self.state: dict[str, Any] = {}
+        self.state = Record()
 
     def __setstate__(self, state: object) -> None:
-        self.state = as_dict(state)
+        self.state = as_record(state)
 
 
 class _InertUnpickler(pickle.Unpickler):
@@ -222,17 +220,17 @@ class _InertUnpickler(pickle.Unpickler):
         return None
 
 
-def _point(content: object) -> tuple[str, dict[str, Json]]:
+def _point(content: object) -> tuple[str, Record]:
     """Read a point's id and payload from its pickle."""
     if not isinstance(content, bytes):
-        return "", {}
+        return "", Record()
     try:
         point = _InertUnpickler(io.BytesIO(content)).load()
     except Exception:  # a broken pickle can raise anything
-        return "", {}
-    state = point.state if isinstance(point, _Inert) else as_dict(point)
-    members = as_dict(state.get("__dict__")) or state
-    return str(members.get("id", "")), as_dict(members.get("payload"))
+        return "", Record()
+    state = point.state if isinstance(point, _Inert) else as_record(point)
+    members = state.inner("__dict__") or state
+    return str(members.get("id", "")), members.inner("payload")
 
 
 MEM0 = Format(NAME="mem0", SUFFIXES=(".db", ".sqlite", ".sqlite3"), recognise=_recognise_mem0, items=_read_mem0)
@@ -250,36 +248,35 @@ def _recognise_mempalace(source: Source, part: str) -> float:
         return 0.0
     try:
         with reading(source.local(part)) as connection:
-            names = [as_text(row["name"]) for row in rows(connection, "chroma_collections")]
+            names = [row.text("name") for row in rows(connection, "chroma_collections")]
     except InvalidInput:
         return 0.0
     return 0.95 if any(_OURS in one for one in names) else 0.4
 
 
 def _read_mempalace(source: Source, part: str, _after: Position | None) -> Iterator[Item]:
-    """Read drawers."""
     with reading(source.local(part)) as connection:
         for _, members in groupby(rows(connection, "chroma_items"), key=lambda row: row["place"]):
             yield _drawer(list(members))
 
 
-def _drawer(members: list[dict[str, Any]]) -> Item:
-    drawer, collection = as_text(members[0]["id"]), as_text(members[0]["collection"])
-    about: dict[str, Any] = {row["key"]: row["value"] for row in members}
+def _drawer(members: list[Record]) -> Item:
+    drawer, collection = members[0].text("id"), members[0].text("collection")
+    about = Record({row["key"]: row["value"] for row in members})
     if any(sign in collection for sign in _SUMMARIES):
         return left_out("a summary of drawers, not a drawer")
     file = last_folder(about.get("source_file"))
     dates = ("date", "event_date", "timestamp", "filed_at")
     stored = f"{members[0]['created_at']}Z"  # Chroma writes it in UTC
     return item(
-        as_text(about.get(_TEXT)),
+        about.text(_TEXT),
         key=drawer,
         source={"drawer": drawer, "file": file, "chunk": about.get("chunk_index")},
         at=next((about[name] for name in dates if about.get(name)), stored),
         session=file,
-        speaker=first_text(about.get("speaker"), about.get("added_by")) or None,
+        speaker=about.text("speaker", "added_by") or None,
         role="note",
-        wing=as_text(about.get("wing")) or None,
+        wing=about.text("wing") or None,
         meta={"room": about.get("room"), "hall": about.get("hall"), "topic": about.get("topic")},
     )
 
@@ -298,16 +295,15 @@ def _recognise_mcp_memory(source: Source, part: str) -> float:
 
 
 def _read_mcp_memory(source: Source, part: str, after: Position | None) -> Iterator[Item]:
-    """Read entities with their observations, and relations."""
     return each_json_line(source, part, after, _mcp_items)
 
 
-def _mcp_items(record: dict[str, Json], _number: int) -> Iterator[Item]:
+def _mcp_items(record: Record, _number: int) -> Iterator[Item]:
     texts, about = list[str](), dict[str, Json]()
-    name, kind = as_text(record.get("name")), as_text(record.get("entityType"))
-    ends = [as_text(record.get(member)) for member in ("from", "relationType", "to")]
+    name, kind = record.text("name"), record.text("entityType")
+    ends = [record.text(member) for member in ("from", "relationType", "to")]
     if record.get("type") == "entity" and name:
-        observed = [f"{name}: {text}" for text in map(as_text, as_list(record.get("observations"))) if text]
+        observed = [f"{name}: {text}" for text in as_list(record.get("observations")) if isinstance(text, str) and text]
         texts, about = [f"{name} ({kind})" if kind else name, *observed], {"entity": name}
     elif record.get("type") == "relation" and all(ends):
         texts, about = [" ".join(ends)], {"relation": ends[1]}

@@ -158,7 +158,7 @@ def as_name(value: Json) -> str | None:
 
 def titled(title: Json, id: str) -> str:
     """Name a session by its title; the end of its id tells it from others of the same title."""
-    words = " ".join(as_text(title).split())
+    words = " ".join(title.split()) if isinstance(title, str) else ""
     return f"{words[:_TITLE_CHARS]} ({id[-_ID_CHARS:]})" if words and id else words or id
 
 
@@ -182,13 +182,28 @@ def day_of(moment: str | None) -> str:
 
 
 def from_epoch(seconds: float) -> datetime:
-    """Convert seconds since 1970."""
     return datetime.fromtimestamp(int(seconds), UTC)
 
 
-def as_dict(value: Json) -> dict[str, Json]:
+class Record(dict[str, Json]):
+    """An object of JSON whose members may be of any kind."""
+
+    def text(self, *names: str) -> str:
+        """The first of these members that is a string and not empty."""
+        return next((text for name in names if isinstance(text := self.get(name), str) and text), "")
+
+    def inner(self, name: str) -> Record:
+        """A member that is an object; anything else becomes an empty one."""
+        return as_record(self.get(name))
+
+    def each(self, name: str) -> list[Record]:
+        """The elements of a member that is a list, as objects."""
+        return [as_record(one) for one in as_list(self.get(name))]
+
+
+def as_record(value: Json) -> Record:
     """Return an object; anything else becomes an empty one."""
-    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
+    return Record(cast("dict[str, Json]", value)) if isinstance(value, dict) else Record()
 
 
 def as_list(value: Json) -> list[Json]:
@@ -196,13 +211,7 @@ def as_list(value: Json) -> list[Json]:
     return cast("list[Json]", value) if isinstance(value, list) else []
 
 
-def as_text(value: Json) -> str:
-    """Return a string; anything else becomes an empty one."""
-    return value if isinstance(value, str) else ""
-
-
 def as_json(value: Json) -> str:
-    """Write a value as one line of JSON."""
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
@@ -210,20 +219,14 @@ def joined_text(content: Json, separator: str = "\n") -> str:
     """The text of a message: a string, or a list of strings and of parts with a `text`; pictures have none."""
     if isinstance(content, str):
         return content
-    pieces = [one if isinstance(one, str) else as_text(as_dict(one).get("text")) for one in as_list(content)]
+    pieces = [one if isinstance(one, str) else as_record(one).text("text") for one in as_list(content)]
     return separator.join(piece for piece in pieces if piece)
 
 
-def first_text(*values: Json) -> str:
-    """The first string that is not empty."""
-    return next((text for text in map(as_text, values) if text), "")
-
-
 def called(name: Json, arguments: Json) -> str:
-    """Write the call of a tool."""
-    return f"{as_text(name)} {arguments if isinstance(arguments, str) else as_json(arguments)}"
+    return f"{name or ''} {arguments if isinstance(arguments, str) else as_json(arguments)}"
 
 
 def last_folder(path: Json) -> str | None:
     """The last component of a POSIX or Windows path."""
-    return re.split(r"[/\\]", as_text(path).rstrip("/\\"))[-1] or None
+    return re.split(r"[/\\]", path.rstrip("/\\"))[-1] or None if isinstance(path, str) else None

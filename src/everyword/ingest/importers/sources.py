@@ -59,7 +59,6 @@ class Source:
 
     @property
     def title(self) -> str:
-        """The name of the file or folder, without its suffix."""
         return self.path.resolve().stem if self.kind != "folder" else self.path.resolve().name
 
     @contextmanager
@@ -140,7 +139,6 @@ class Source:
         return made
 
     def close(self) -> None:
-        """Close the zip, if it is open."""
         archive = self.notes.pop("archive", None)
         if archive is not None:
             archive.close()
@@ -172,7 +170,6 @@ class Source:
 
 
 def suffix(name: str) -> str:
-    """The suffix of a file's name, in small letters."""
     return PurePosixPath(name).suffix.lower()
 
 

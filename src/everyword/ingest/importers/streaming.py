@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import IO, Any, cast
 
-from everyword.ingest.importers.records import Item, Position, Read, Skipped, as_dict, skipped
+from everyword.ingest.importers.records import Item, Position, Read, Record, Skipped, as_record, skipped
 from everyword.ingest.importers.sources import Source, suffix
 from everyword.types.events import Json
 
@@ -39,12 +39,10 @@ class Line:
 
     @property
     def position(self) -> Position:
-        """The position after this line."""
         return {"byte": self.end, "line": self.number}
 
     @property
     def before(self) -> Position:
-        """The position before this line."""
         return {"byte": self.start, "line": self.number - 1}
 
 
@@ -116,7 +114,7 @@ def blocks(file: IO[bytes], after: Position | None, head_of: Callable[[Line], An
 
 
 def each_json_line(
-    source: Source, part: str, after: Position | None, items_of: Callable[[dict[str, Json], int], Iterable[Item]]
+    source: Source, part: str, after: Position | None, items_of: Callable[[Record, int], Iterable[Item]]
 ) -> Iterator[Item]:
     """Read one JSON object per line, with its number; report other lines, and leave an unfinished one for later."""
     with source.open(part) as file:
@@ -133,7 +131,7 @@ def each_json_line(
                 items: Iterable[Item] = [skipped("not JSON", line.text)]
             else:
                 if isinstance(record, dict):
-                    items = items_of(cast("dict[str, Json]", record), line.number)
+                    items = items_of(as_record(cast("Json", record)), line.number)
                 else:
                     reason = "a line of more than 64 MiB" if line.too_long else "not a JSON object"
                     items = [skipped(reason, line.text[:400])]
@@ -148,11 +146,11 @@ def _placed(one: Item, where: str, position: Position) -> Item:
     return replace(one, position=position) if isinstance(one, Read) else replace(one, where=where, position=position)
 
 
-def first_records(source: Source, part: str, *, most: int | None = _FIRST_LINES) -> Iterator[dict[str, Json]]:
+def first_records(source: Source, part: str, *, most: int | None = _FIRST_LINES) -> Iterator[Record]:
     """Read the objects among the first lines, or all of the head; a bad line does not hide the others."""
     for row in source.head(part).removeprefix(codecs.BOM_UTF8).splitlines()[:most]:
         with suppress(ValueError, RecursionError):
-            yield as_dict(json.loads(row))
+            yield as_record(json.loads(row))
 
 
 class JsonStream:
@@ -205,7 +203,6 @@ class JsonStream:
             yield self.value()
 
     def value(self) -> Json:
-        """Read the next value."""
         self.kind()
         step = _CHUNK_BYTES
         while True:

@@ -11,7 +11,17 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from everyword.errors import InvalidInput
-from everyword.ingest.importers.records import Item, Position, Skipped, as_dict, as_name, digest, item, skipped
+from everyword.ingest.importers.records import (
+    Item,
+    Position,
+    Record,
+    Skipped,
+    as_name,
+    as_record,
+    digest,
+    item,
+    skipped,
+)
 from everyword.ingest.importers.sources import Format, Source, suffix
 from everyword.ingest.importers.streaming import MAX_RECORD_BYTES, each_json_record, first_records, lines
 from everyword.types.events import Json
@@ -39,15 +49,14 @@ def _recognise(source: Source, part: str) -> float:
 
 
 def _read(source: Source, part: str, _after: Position | None) -> Iterator[Item]:
-    """Read row by row."""
     path = PurePosixPath(part).with_suffix("").as_posix()
 
     def items_of(row: Json, _number: int) -> Iterator[Item]:
-        yield _item(as_dict(row), path)
+        yield _item(as_record(row), path)
 
     if suffix(part) in (".json", ".jsonl", ".ndjson"):
         return each_json_record(source, part, items_of)
-    return (_item(row, path) if isinstance(row, dict) else row for row in _rows(source, part))
+    return (_item(Record(row), path) if isinstance(row, dict) else row for row in _rows(source, part))
 
 
 def _rows(source: Source, part: str) -> Iterator[dict[str, Json] | Skipped]:
@@ -89,7 +98,7 @@ def _rows(source: Source, part: str) -> Iterator[dict[str, Json] | Skipped]:
                 yield dict(zip(names, row, strict=False))
 
 
-def _item(row: dict[str, Json], path: str) -> Item:
+def _item(row: Record, path: str) -> Item:
     fields = {name: row.pop(column, None) for name in _COLUMNS if (column := _field(row, name))}
     text = fields.pop("text", None)
     rest = {name: value for name, value in row.items() if value not in (None, "", [], {})}
@@ -110,7 +119,7 @@ def _item(row: dict[str, Json], path: str) -> Item:
     )
 
 
-def _field(row: dict[str, Json], field: str) -> str:
+def _field(row: Record, field: str) -> str:
     """Find the column of a field, however it is capitalised."""
     named = {column.strip().lower().replace(" ", "_"): column for column in row}
     return next((named[one] for one in _COLUMNS[field] if one in named), "")

@@ -44,7 +44,6 @@ class Rule:
 
     @property
     def regex(self) -> re.Pattern[str]:
-        """The compiled pattern, cached."""
         return _re(self.pattern, re.IGNORECASE if self.ignore_case else re.NOFLAG)
 
     def spans(self, match: re.Match[str]) -> Iterable[Span]:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TextIO
 from unicodedata import combining, east_asian_width
 
 from everyword.errors import EverywordError
-from everyword.text.hidden_characters import escaped, escaped_json
+from everyword.text.rendering import escaped, escaped_json
 
 Report = Callable[[str, int, int], None]  # what is done, how many are done, of how many
 

@@ -2,7 +2,7 @@
 
 `finder.py` scans a text once. At each word that can start a date it tries the rules of `rules.py`, then reads the words
 before the match ("the end of", "three days before", "since"). `tense.py` decides by the verbs whether a date is past or
-future. `calendar.py` is the calendar, `lexicon.py` holds the words.
+future. `calendar.py` is the calendar.
 """
 
 from __future__ import annotations

@@ -88,17 +88,14 @@ class Interval:
         return -(-self.end // DAY)
 
     def vague(self) -> Interval:
-        """Return the same window, marked as uncertain."""
         return replace(self, certain=False)
 
 
 def days(first: int, end: int, granularity: Granularity, *, certain: bool = True, dated: bool = False) -> Interval:
-    """Return a window of whole days; `end` is the day after the last."""
     return Interval(start=first * DAY, end=end * DAY, granularity=granularity, certain=certain, dated=dated)
 
 
 def months_window(first: int, count: int, granularity: Granularity, *, dated: bool = False) -> Interval:
-    """Return a window of `count` whole months."""
     return days(month_start(first), month_start(first + count), granularity, dated=dated)
 
 
@@ -132,7 +129,6 @@ def parts(day: int) -> tuple[int, int, int]:
 
 
 def month_of(day: int) -> int:
-    """Return the index of a day's month."""
     year, month, _ = parts(day)
     return 12 * year + month - 1
 

@@ -22,18 +22,19 @@ from everyword.text.dates.calendar import (
     weekday,
     window,
 )
-from everyword.text.dates.lexicon import (
+from everyword.text.dates.rules import (
     AMOUNT,
     GAP,
-    MONTHS,
     ORDINALS,
+    RULES_BY_HEAD,
+    UNITS,
     WEEKDAY,
     WEEKDAYS,
     amount,
     pattern,
+    shift,
     weekday_number,
 )
-from everyword.text.dates.rules import RULES_BY_HEAD, UNITS, shift
 from everyword.text.dates.tense import DateContext, Rule
 from everyword.types.events import Span
 
@@ -42,26 +43,9 @@ MAX_DATES = 1_000  # dates in one text; a text with more is a table
 _LONGEST_HEAD = 12  # letters of the longest word that can start a date
 
 _WORD = lazy_pattern(r"[^\W\d_]+|\d+")
-_DIGIT = lazy_pattern(r"[0-9]")
 _GLUE = frozenset("/.:-$€£#@&+%,\\=_")  # before a number: part of a price, a path, a phone number
 _JOIN = r"\s?(?:[-–—]|\b(?:to|until|till|through|and)\b)\s?(?:the\s)?"
 _RANGE_BEFORE = r"\b(?P<word>from|between)\s(?:the\s)?$"
-
-# Every date has one of these words or a digit; other texts are skipped quickly.
-_DATE_WORDS = (
-    frozenset(
-        """today tonight yesterday tomorrow ago back week weeks weekend weekends weekdays month months year years decade
-    decades day days night nights morning afternoon evening hour hours minute minutes mins fortnight quarter recently
-    lately now hence q spring summer autumn fall winter christmas xmas boxing halloween valentine valentines easter
-    thanksgiving memorial labor labour mlk juneteenth independence patrick april veterans twenties thirties forties
-    fifties sixties seventies eighties nineties daily weekly biweekly monthly yearly annually quarterly nightly
-    ten eleven twelve thirteen fourteen fifteen sixteen eighteen twenty years business""".split()
-    )
-    | MONTHS.keys()
-    | ORDINALS.keys()
-    | WEEKDAYS.keys()
-    | {f"{name}s" for name in WEEKDAYS}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +65,7 @@ def find_dates(text: str, anchor: datetime, *, past: bool | None = None, nearest
     whether "on Friday" is past or future; without a verb it is `guessed` as past. past: overrides the verbs. nearest:
     guess the nearer of past and future.
     """
-    read = text[:MAX_CHARACTERS]
-    if _DATE_WORDS.isdisjoint(_WORD.findall(read.lower())) and not _DIGIT.search(read):
-        return []
-    context = DateContext(text=read.replace("’", "'"), now=to_seconds(anchor), past=past)
+    context = DateContext(text=text[:MAX_CHARACTERS].replace("’", "'"), now=to_seconds(anchor), past=past)
     offset = anchor.utcoffset() or timedelta(0)
     mentions = (_mention(text, found, offset) for found in _ranges(context, _scan(context, nearest)))
     return [mention for mention in mentions if mention is not None]
