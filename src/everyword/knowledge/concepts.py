@@ -6,6 +6,7 @@ function of the log up to a mark. The result does not depend on where a pass sto
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -41,7 +42,6 @@ from everyword.knowledge.concept_graph import (
     the_same,
 )
 from everyword.knowledge.concept_labels import label_of, reworded
-from everyword.knowledge.llm.stored import plan_of
 from everyword.knowledge.llm.summaries import owe_plan
 from everyword.knowledge.reading import Said, said_in, states_something
 from everyword.storage.protocol import Reader, Writer
@@ -66,6 +66,7 @@ from everyword.types.concepts import (
 )
 from everyword.types.events import EVENT_PREFIX, Event, Json, raw_event_id
 from everyword.types.records import RecordKind
+from everyword.types.serialization import from_json, to_json
 from everyword.types.times import from_micros, to_micros
 
 _ENTRY = "entry"  # key in the payload of a record that undoes a change
@@ -793,3 +794,28 @@ class Executor:
         empty: dict[str, Json] = {"keys": [], "names": [], "written_by": _RULES, "size": 0}
         self._bodies[id] = {key: body.get(key, empty.get(key)) for key in ("label", "description", *empty)}
         self._writer.put_node(act, id, self._bodies[id])
+
+
+# Plans of an LLM, as they are stored
+
+# The reason of every operation: words of its own would have to be forgotten with those of others.
+AS_READ = "as an LLM reads the window"
+
+
+_OPERATIONS: dict[str, type[Operation]] = {
+    kind.__name__: kind for kind in (AddNode, UpdateNode, AddEdge, MergeNodes, RemoveNode)
+}
+
+
+def plan_to_json(plan: UpdatePlan) -> str:
+    """Write a plan for the store."""
+    operations = [[type(one).__name__, to_json(one)] for one in plan.operations]
+    return json.dumps([plan.proposed_by, operations], ensure_ascii=True, separators=(",", ":"))
+
+
+def plan_of(body: str) -> UpdatePlan:
+    """Read a plan back."""
+    proposed_by, operations = json.loads(body)
+    return UpdatePlan(
+        operations=tuple(from_json(_OPERATIONS[kind], one) for kind, one in operations), proposed_by=proposed_by
+    )

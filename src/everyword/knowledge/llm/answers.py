@@ -6,13 +6,15 @@ words that were said, its dates are resolved from the words that it points at, a
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from everyword.knowledge.claims import Course, ToldFact, When
+from everyword.knowledge.claims import Course, ToldFact, When, overlap
+from everyword.knowledge.comparing import SAME_WORDS
 from everyword.knowledge.drafts import STATES, Rejected, check, tags_of
 from everyword.knowledge.llm.grounding import Refused, mostly_said
 from everyword.knowledge.reading import speaker_name
@@ -24,6 +26,7 @@ from everyword.text.spans import sentences
 from everyword.text.terms import question_terms, shortened
 from everyword.types.events import PROGRAMS, Event, Span
 from everyword.types.graph import RELATIONS, Entity, EntityType, name_key
+from everyword.types.serialization import from_json, to_json
 from everyword.types.statements import TO_DO, Category, SaidDate, Slot, Stance, Statement, StatementDraft, StatementKind
 from everyword.types.times import day_in_words
 from everyword.types.trust import states_nothing
@@ -488,3 +491,70 @@ def _by(date: DateMention, at: datetime) -> datetime:
     except OverflowError:
         end = at
     return max(date.start, min(end if date.bound is Bound.SINCE else date.end, at))
+
+
+# What is kept of a reading: it can't be asked again offline
+
+_FAMILY = "llm/"  # whatever the versions of the prompts and the model
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LLMReading:
+    """What an LLM found in an event, and what of its answer was refused and why."""
+
+    extractor: str = ""
+    noted: tuple[Noted, ...] = ()
+    facts: tuple[ToldFact, ...] = ()
+    refused: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> Iterator[str]:
+        """Give every text in it that the LLM worded."""
+        yield from self.refused
+        for draft, _ in self.noted:
+            yield from (draft.content, draft.about or "", draft.value or "", *draft.entities)
+
+
+def to_body(reading: LLMReading) -> str:
+    """Write a reading as JSON."""
+    bare = replace(reading, noted=tuple(Noted(replace(draft, quote=""), follows) for draft, follows in reading.noted))
+    return json.dumps(to_json(bare), ensure_ascii=True, separators=(",", ":"))
+
+
+def from_body(event: Event, body: str | None) -> LLMReading:
+    """Read a reading back; None is one of nothing."""
+    if body is None:
+        return LLMReading()
+    reading: LLMReading = from_json(LLMReading, json.loads(body))
+    return replace(reading, noted=tuple(Noted(_quoting(event, draft), follows) for draft, follows in reading.noted))
+
+
+def _quoting(event: Event, draft: StatementDraft) -> StatementDraft:
+    return replace(draft, quote=event.text[draft.span.start : draft.span.end])
+
+
+def beside(read: Sequence[StatementDraft], noted: Sequence[Noted]) -> tuple[Noted, ...]:
+    """Leave out what the reader found as well: its own is there before the LLM answers, and needs none."""
+    return tuple(one for one in noted if not any(is_same(one.draft, other) for other in read))
+
+
+def is_of_llm(draft: StatementDraft) -> bool:
+    """Tell whether an LLM found it."""
+    return draft.extractor.startswith(_FAMILY)
+
+
+def is_same(one: StatementDraft, other: StatementDraft) -> bool:
+    """Tell whether two drafts of one event are one statement."""
+    if one.kind is not other.kind or (one.about or "").casefold() != (other.about or "").casefold():
+        return False
+    if (one.span, one.slot) == (other.span, other.slot):
+        return True
+    if not overlap(one.span, other.span):
+        return False
+    return same_words(one.content, other.content)
+
+
+def same_words(one: str, other: str) -> bool:
+    """Tell whether two sentences have nearly all their words in common."""
+    mine, theirs = set(question_terms(one)), set(question_terms(other))
+    return len(mine & theirs) > SAME_WORDS * len(mine | theirs)

@@ -8,22 +8,25 @@ from typing import Any, NamedTuple
 from everyword.engine.engine import Engine, Progress
 from everyword.engine.llm_queue import llm_to_read, work_through
 from everyword.errors import LLMError
-from everyword.knowledge.entities import read_entities
 from everyword.knowledge.graph import mentions_of, reread
 from everyword.knowledge.intents import intents_in
 from everyword.knowledge.llm.answers import (
     LONGEST_READ,
     NOT_FOR_LLM,
     SCHEMA,
+    LLMReading,
     Named,
     Noted,
     Scene,
     claimed,
     drafted,
+    is_of_llm,
     same_fact,
+    same_words,
+    to_body,
 )
 from everyword.knowledge.llm.grounding import EXTRACT, EXTRACTOR, GLEAN, LONGEST_MODEL, prompt
-from everyword.knowledge.llm.stored import LLMReading, is_of_llm, same_words, to_body
+from everyword.knowledge.names import read_entities
 from everyword.knowledge.reading import speaker_name
 from everyword.knowledge.statements import REJECT, change_of, derive, derive_anew, readings_of, stated
 from everyword.knowledge.window import window_in
