@@ -179,7 +179,7 @@ class Memory:
             # A wrong setting is told at once, not at the first question.
             _ = engine.llm, engine.reranker
             if chosen.chosen_profile != DEFAULT_PROFILE:
-                from everyword.knowledge.concept_profiles import load_profile
+                from everyword.knowledge.concept_graph import load_profile
 
                 load_profile(chosen.chosen_profile)
             scope = Scope(engine, checked_name("space", space, chosen))

@@ -26,7 +26,7 @@ print("committed", flush=True)
 OPEN_AND_WRITE = """
 import sys
 from everyword import Memory
-import everyword.storage.sqlite.store, everyword.models.hashing
+import everyword.storage.sqlite.store, everyword.models.embedders
 
 print("ready", flush=True)
 sys.stdin.readline()

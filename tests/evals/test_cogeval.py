@@ -44,7 +44,7 @@ from evals.tasks.cogeval import (
 )
 from evals.tasks.planted_words.slots import CLOSED, SLOT
 
-from everyword.knowledge.concept_profiles import load_profile
+from everyword.knowledge.concept_graph import load_profile
 from everyword.knowledge.llm.plans import SCHEMA
 from everyword.models.embedders import load_embedder
 from llm_server import Asked, chat, serving

@@ -17,7 +17,7 @@ from evals.wording import document
 from tests.fences import inside
 
 from everyword import Memory
-from everyword.models.hashing import HashingEmbedder
+from everyword.models.embedders import HashingEmbedder
 from everyword.retrieval.config import SearchConfig
 
 LINES = [

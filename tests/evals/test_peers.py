@@ -25,7 +25,7 @@ from evals.systems.peers.client import Setup
 from evals.systems.peers.environment import Environment
 from evals.values import Line
 
-from everyword.models.hashing import HashingEmbedder
+from everyword.models.embedders import HashingEmbedder
 
 PROTOCOL = Path(peers.__file__).parent
 LIMITS = Limits(open=10.0, ingest=10.0, search=10.0)

@@ -22,7 +22,7 @@ from tests.serve.service import bearer, problem, serving
 
 from everyword import Memory
 from everyword.interfaces.http.background import Pool
-from everyword.models.hashing import HashingEmbedder
+from everyword.models.embedders import HashingEmbedder
 
 LARGE_TEXT = 70_000  # characters: about 11 s of embedding on two cores
 LARGE_ADDS = 4

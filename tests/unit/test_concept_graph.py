@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from everyword.knowledge.concept_graph import Graph, Moment, Node, Vector, summed
-from everyword.knowledge.concept_profiles import load_profile
+from everyword.knowledge.concept_graph import Graph, Moment, Node, Vector, load_profile, summed
 
 DIMS = 64
 THEMES = 6

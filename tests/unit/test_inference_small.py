@@ -13,8 +13,14 @@ import pytest
 
 from everyword.errors import InvalidSetting, MissingExtra, ModelDamaged, ModelMissing
 from everyword.models import weights
-from everyword.models.embedders import ColbertSmall, EverywordSmall, load_embedder, load_named
-from everyword.models.hashing import BLOCK_TEXTS, HashingEmbedder
+from everyword.models.embedders import (
+    BLOCK_TEXTS,
+    ColbertSmall,
+    EverywordSmall,
+    HashingEmbedder,
+    load_embedder,
+    load_named,
+)
 from everyword.models.protocol import LateInteraction
 from everyword.models.tokenizers import load_tokenizer
 

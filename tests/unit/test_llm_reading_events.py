@@ -15,11 +15,20 @@ import pytest
 from everyword.engine.llm_budget import Allowance, Metered
 from everyword.errors import AllowanceSpent, LLMGarbage, LLMRefused, LLMUnavailable
 from everyword.knowledge.drafts import drafts_of
-from everyword.knowledge.llm.answers import MOST_STATEMENTS, MOST_SURE, SCHEMA
+from everyword.knowledge.llm.answers import (
+    LONGEST_READ,
+    MOST_STATEMENTS,
+    MOST_SURE,
+    SCHEMA,
+    LLMReading,
+    Scene,
+    beside,
+    from_body,
+    is_for_llm,
+    to_body,
+)
 from everyword.knowledge.llm.grounding import EXTRACT, GLEAN, prompt
 from everyword.knowledge.llm.reading import read_event
-from everyword.knowledge.llm.scene import LONGEST_READ, Scene, is_for_llm
-from everyword.knowledge.llm.stored import LLMReading, beside, from_body, to_body
 from everyword.knowledge.reading import read_event as read_by_model
 from everyword.models.http_client import RetryPolicy
 from everyword.models.llm.client import load_llm

@@ -15,7 +15,7 @@ import pytest
 
 from everyword import EverywordNotice, Memory
 from everyword.errors import EmbeddingFailed, EverywordError
-from everyword.models.hashing import HashingEmbedder
+from everyword.models.embedders import HashingEmbedder
 from everyword.models.protocol import ModelCard, Passage, Question
 from llm_server import Asked, Sent, late, raw, serving
 

@@ -8,12 +8,12 @@ import threading
 
 import pytest
 
-from everyword.models import parallel
-from everyword.models.parallel import each
+from everyword.models import onnx
+from everyword.models.onnx import each
 
 
 def test_results_have_the_order_of_the_inputs_and_come_from_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel.os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(onnx.os, "cpu_count", lambda: 4)
     together = threading.Barrier(4, timeout=10)
 
     def work(number: int) -> tuple[int, str]:
@@ -29,7 +29,7 @@ def test_results_have_the_order_of_the_inputs_and_come_from_several_threads(monk
 
 @pytest.mark.parametrize("cores", [1, 4])
 def test_an_error_reaches_the_caller(monkeypatch: pytest.MonkeyPatch, cores: int) -> None:
-    monkeypatch.setattr(parallel.os, "cpu_count", lambda: cores)
+    monkeypatch.setattr(onnx.os, "cpu_count", lambda: cores)
     with pytest.raises(ZeroDivisionError):
         each(lambda number: 1 // number, [1, 0, 2])
 
@@ -37,12 +37,12 @@ def test_an_error_reaches_the_caller(monkeypatch: pytest.MonkeyPatch, cores: int
 def test_it_works_while_the_interpreter_ends() -> None:
     script = """
 import threading, time, concurrent.futures.thread
-from everyword.models import parallel
-parallel.os.cpu_count = lambda: 2
+from everyword.models import onnx
+onnx.os.cpu_count = lambda: 2
 def late():
     while not concurrent.futures.thread._shutdown:
         time.sleep(0.01)
-    print(parallel.each(lambda one: one + 1, [1, 2, 3]), flush=True)
+    print(onnx.each(lambda one: one + 1, [1, 2, 3]), flush=True)
 threading.Thread(target=late).start()
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)

@@ -12,7 +12,7 @@ import pytest
 from tests.fences import inside
 
 from everyword import Memory
-from everyword.models.hashing import HashingEmbedder
+from everyword.models.embedders import HashingEmbedder
 from everyword.models.protocol import Matches, ModelCard, Passage, Question
 from everyword.retrieval.config import HYBRID, POOLED, WORDS, SearchConfig
 from everyword.types.events import Hit, Hits

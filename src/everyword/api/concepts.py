@@ -142,7 +142,7 @@ class Concepts:
         rooms: how many a wing shows at most. drawers: how many of the newest events a room shows at most.
         as_of: by what was known then.
         """
-        from everyword.knowledge.palace import palace_in
+        from everyword.knowledge.window import palace_in
 
         checked_count("rooms", rooms, _MOST_SHOWN)
         checked_count("drawers", drawers, _MOST_SHOWN)

@@ -9,7 +9,7 @@ from datetime import datetime
 from everyword.api.arguments import NO_LIMIT, Time, checked_limit, chosen
 from everyword.api.scope import Scope
 from everyword.errors import InvalidInput, NotFound
-from everyword.knowledge.entities import find_entity, read_entities, with_names
+from everyword.knowledge.names import find_entity, read_entities, with_names
 from everyword.storage.protocol import Reader
 from everyword.storage.rows import FACTS, FactFilter
 from everyword.types.events import Filter

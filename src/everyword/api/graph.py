@@ -13,7 +13,7 @@ from everyword.api.facts import checked_entity_name, facts_about, find_one, list
 from everyword.api.intents import read_intents
 from everyword.api.scope import Scope, public
 from everyword.errors import InvalidInput, NotFound
-from everyword.knowledge.entities import describe_edit, in_window, with_names
+from everyword.knowledge.names import describe_edit, in_window, with_names
 from everyword.storage.protocol import Reader, Writer
 from everyword.storage.rows import CONCEPTS, FACTS, Edit, FactFilter
 from everyword.text.terms import whole_until
@@ -91,7 +91,7 @@ class Graph:
     @public
     def merge(self, gone: str, into: str) -> Entity:
         """Merge two that are one: all names of the first belong to the second from now on. `undo` reverts it."""
-        from everyword.knowledge.entities import merging_pins
+        from everyword.knowledge.names import merging_pins
 
         with self.scope.writer(FACTS) as writer:
             one, other = find_one(self.scope, writer, gone), find_one(self.scope, writer, into)
@@ -104,7 +104,7 @@ class Graph:
         if isinstance(names, str) or not isinstance(names, Iterable):
             raise InvalidInput(f"names takes a list, not {type(names).__name__}.")
         chosen = [checked_entity_name("names", name) for name in names]
-        from everyword.knowledge.entities import splitting_pins
+        from everyword.knowledge.names import splitting_pins
 
         with self.scope.writer(FACTS) as writer:
             self._pin(writer, "split", splitting_pins(find_one(self.scope, writer, entity), chosen))

@@ -106,7 +106,7 @@ def _write(
 
 def _queue_for_llm(engine: Engine, writer: Writer, stored: Mapping[bytes, Event]) -> None:
     """Leave jobs for an LLM, in the transaction of the write: events from before there was one are not sent to it."""
-    from everyword.knowledge.llm.scene import is_for_llm
+    from everyword.knowledge.llm.answers import is_for_llm
     from everyword.knowledge.llm.summaries import owe_summaries
 
     if engine.settings.llm_extract:

@@ -15,8 +15,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
-from everyword.knowledge.entities import read_entities
 from everyword.knowledge.llm.summaries import written_of
+from everyword.knowledge.names import read_entities
 from everyword.knowledge.reading import is_assistant
 from everyword.storage.protocol import Reader
 from everyword.text.spans import prose, sentences

@@ -29,7 +29,7 @@ from everyword.knowledge.comparing import (
 )
 from everyword.knowledge.drafts import check_all, drafts_of, mentions_in
 from everyword.knowledge.graph import Stated
-from everyword.knowledge.llm.stored import LLMReading, beside, from_body
+from everyword.knowledge.llm.answers import LLMReading, beside, from_body
 from everyword.knowledge.reading import (
     EventReading,
     compared_in,
@@ -39,7 +39,7 @@ from everyword.knowledge.reading import (
     turn_of,
 )
 from everyword.knowledge.reading import from_body as reading_from_body
-from everyword.models.parallel import each
+from everyword.models.onnx import each
 from everyword.models.reader.reader import Reader as ModelReader
 from everyword.models.reader.rows import Side
 from everyword.storage.protocol import Reader, Writer

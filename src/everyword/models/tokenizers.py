@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 from unicodedata import category
@@ -40,84 +40,54 @@ TokenizerSpec = str | os.PathLike[str] | Callable[[str], int] | Tokenizer | None
 def load_tokenizer(spec: TokenizerSpec = None) -> Tokenizer:
     """Create the tokenizer that a setting names; its file is read at the first count."""
     if spec is None or spec == WORDPIECE:
-        return FileTokenizer(name=WORDPIECE, path=_default_file())
+        return _Counter(name=WORDPIECE, function=partial(_count_with_file, _default_file()))
     if spec == WORDS:
-        return WordTokenizer()
+        return _Counter(name=WORDS, function=lambda text: sum(1 for _ in WORD.finditer(text)))
     if isinstance(spec, str) and spec.startswith(TIKTOKEN):
-        return Tiktoken(name=spec)
+        return _Counter(name=spec, function=partial(_count_with_tiktoken, spec.removeprefix(TIKTOKEN)))
     if isinstance(spec, str | os.PathLike):
         path = Path(cast("str | os.PathLike[str]", spec))
         if not path.is_file():
             raise InvalidSetting(f"Unknown tokenizer {str(path)!r}, and no such file.", fix=f"Choose {CHOICES}.")
-        return FileTokenizer(name=str(path), path=path)
+        return _Counter(name=str(path), function=partial(_count_with_file, path))
     if callable(getattr(spec, "count", None)):
         return cast(Tokenizer, spec)
     if callable(spec):
-        return FunctionTokenizer(name=getattr(spec, "__name__", "function"), function=spec)
+        return _Counter(name=getattr(spec, "__name__", "function"), function=spec)
     raise InvalidSetting(f"Unknown tokenizer {spec!r}.", fix=f"Choose {CHOICES}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileTokenizer:
-    """A tokenizer.json: the default model's, or any other."""
-
-    name: str
-    path: Path
-
-    def count(self, text: str) -> int:
-        """Count the tokens of a text, without the special tokens around it."""
-        clean = well_formed(text)
-        encoding = open_tokenizer(self.path).encode(clean, add_special_tokens=False)
-        return len(encoding.ids) + (
-            0 if clean.isascii() and len(clean) < _LONGEST_WORD else _hidden_in_unknown(clean, encoding)
-        )
-
-
-def _hidden_in_unknown(text: str, encoding: Encoding) -> int:
-    """Count the letters behind [UNK] tokens: the model that reads the context needs about a token for each."""
-    return sum(
-        max(0, sum(map(_is_letter, text[start:end])) - 1)
-        for token, (start, end) in zip(encoding.tokens, encoding.offsets, strict=True)
-        if token in _UNKNOWN
-    )
-
-
-def _is_letter(char: str) -> bool:
-    return char.isalnum() or category(char)[0] == "M"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WordTokenizer:
-    """Words and punctuation; needs no model."""
-
-    name: str = WORDS
-
-    def count(self, text: str) -> int:
-        """Count words and punctuation marks."""
-        return sum(1 for _ in WORD.finditer(text))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tiktoken:
-    """An encoding of tiktoken, for OpenAI's models."""
-
-    name: str
-
-    def count(self, text: str) -> int:
-        """Count the tokens of a text; special tokens in it count as text."""
-        encoding = _tiktoken(self.name.removeprefix(TIKTOKEN))
-        return len(encoding.encode(well_formed(text), disallowed_special=()))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FunctionTokenizer:
-    """A function given by the user."""
+class _Counter:
+    """A tokenizer: its name, and the function that counts."""
 
     name: str
     function: Callable[[str], int]
 
     def count(self, text: str) -> int:
         return self.function(text)
+
+
+def _count_with_file(path: Path, text: str) -> int:
+    """Count tokens without the special ones around a text.
+
+    The letters behind [UNK] count: the model that reads the context needs about a token for each.
+    """
+    clean = well_formed(text)
+    encoding = open_tokenizer(path).encode(clean, add_special_tokens=False)
+    if clean.isascii() and len(clean) < _LONGEST_WORD:
+        return len(encoding.ids)
+    unknown = (span for token, span in zip(encoding.tokens, encoding.offsets, strict=True) if token in _UNKNOWN)
+    return len(encoding.ids) + sum(max(0, sum(map(_is_letter, clean[start:end])) - 1) for start, end in unknown)
+
+
+def _is_letter(char: str) -> bool:
+    return char.isalnum() or category(char)[0] == "M"
+
+
+def _count_with_tiktoken(encoding: str, text: str) -> int:
+    """Count the tokens of OpenAI's models; special tokens in a text count as text."""
+    return len(_tiktoken(encoding).encode(well_formed(text), disallowed_special=()))
 
 
 class Encoder(Protocol):

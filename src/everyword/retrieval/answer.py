@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from everyword.errors import LLMGarbage
 from everyword.lazy_patterns import lazy_pattern
 from everyword.models.llm.json_schema import stream_without_reasoning, strip_reasoning
-from everyword.models.parallel import each
+from everyword.models.onnx import each
 from everyword.models.protocol import LLM
 from everyword.models.reader.decoding import FoundAnswer
 from everyword.retrieval.dates_in_text import first_and_last_day, write_date

@@ -377,7 +377,7 @@ def _behind(location: str, space: str, *, llm: bool) -> Iterator[Check]:
         refused = reader.refusals()
         unread = 0
         if llm:
-            from everyword.knowledge.llm.scene import NOT_FOR_LLM
+            from everyword.knowledge.llm.answers import NOT_FOR_LLM
             from everyword.types.trust import UNVOUCHED
 
             roles = sorted(NOT_FOR_LLM)

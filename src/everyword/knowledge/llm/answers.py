@@ -1,4 +1,4 @@
-"""Read what an LLM answered about an event: statements and facts, every quote, name, word and time checked.
+"""What an LLM is shown of an event, and its answer: statements and facts; every quote, name, word and time is checked.
 
 Nothing that the LLM wrote is believed for being written. Its quote must stand in the event, its content must be made of
 words that were said, its dates are resolved from the words that it points at, and names are put as the memory has them.
@@ -6,25 +6,124 @@ words that were said, its dates are resolved from the words that it points at, a
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from everyword.knowledge.claims import Course, ToldFact, When
+from everyword.knowledge.claims import Course, ToldFact, When, overlap
+from everyword.knowledge.comparing import SAME_WORDS
 from everyword.knowledge.drafts import STATES, Rejected, check, tags_of
 from everyword.knowledge.llm.grounding import Refused, mostly_said
-from everyword.knowledge.llm.scene import LONGEST_BEFORE, Named, Scene
+from everyword.knowledge.reading import speaker_name
 from everyword.models.llm.json_schema import list_schema, object_schema
 from everyword.models.protocol import Schema
 from everyword.text.dates import Bound, DateMention, Granularity, find_dates
-from everyword.text.rendering import visible
+from everyword.text.rendering import LONGEST_NAME, json_text, one_line, visible
 from everyword.text.spans import sentences
 from everyword.text.terms import question_terms, shortened
-from everyword.types.events import Event, Span
-from everyword.types.graph import RELATIONS, EntityType, name_key
+from everyword.types.events import PROGRAMS, Event, Span
+from everyword.types.graph import RELATIONS, Entity, EntityType, name_key
+from everyword.types.serialization import from_json, to_json
 from everyword.types.statements import TO_DO, Category, SaidDate, Slot, Stance, Statement, StatementDraft, StatementKind
+from everyword.types.times import day_in_words
+from everyword.types.trust import states_nothing
+
+LONGEST_READ = (
+    12_000  # characters of an event, some 3,000 tokens; what is longer was pasted, and the reader reads it all
+)
+LONGEST_BEFORE = 1_200  # characters of a turn before it: enough to tell whom a pronoun means
+MOST_ALIASES = 5  # of an entity in the table
+
+
+class Named(NamedTuple):
+    """A name in the event, and whose it is."""
+
+    span: Span
+    text: str
+    type: EntityType
+    home: str  # id of the entity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """An event in its surroundings."""
+
+    event: Event
+    before: tuple[Event, ...] = ()  # turns of the same session, the oldest first
+    known: tuple[Statement, ...] = ()  # what holds and was stated earlier, numbered from 1 in this order
+    noted: tuple[Statement, ...] = ()  # what the reader found in the event itself
+    names: tuple[str, ...] = ()  # whom and what the memory speaks about
+    entities: tuple[Entity, ...] = ()  # those that the event and the turns before it name
+    named: tuple[Named, ...] = ()  # where the event itself names whom
+    claims: tuple[str, ...] = ()  # facts that the reader found in the event, in words
+    window: tuple[str, ...] = ()  # what matters now, a line each
+
+    @property
+    def text(self) -> str:
+        """Give the part of the event's text that is shown; its spans are those of the event's own text."""
+        return visible(self.event.text[:LONGEST_READ])
+
+    @property
+    def speaker(self) -> str:
+        """Name the speaker as the reader does, so that both speak about the same one."""
+        return speaker_name(self.event)
+
+    def prompt(self, found: Sequence[str] = ()) -> str:
+        """Write the scene as JSON, so that no text can pose as another part; `found` is what a first pass found."""
+        shown = {
+            "window": list(self.window),
+            "people_and_things": [_shown_name(name) for name in self.names],
+            "entities": [_entity(entity) for entity in self.entities],
+            "known": [_known(number, statement) for number, statement in enumerate(self.known, 1)],
+            "noted": [*(statement.content for statement in self.noted), *self.claims, *found],
+            "turns_before": [_turn(event, LONGEST_BEFORE) for event in self.before],
+            "turn": _turn(self.event, LONGEST_READ),
+        }
+        return json_text(shown, indent=1)
+
+
+NOT_FOR_LLM = PROGRAMS  # what programs report no LLM is to read
+
+
+def is_for_llm(event: Event) -> bool:
+    """Tell whether an LLM is to read an event."""
+    return event.record is None and (event.role or "").lower() not in NOT_FOR_LLM and not states_nothing(event)
+
+
+def _turn(event: Event, most: int) -> dict[str, Any]:
+    at = event.at
+    said = f"{_WEEKDAYS[at.weekday()]}, {day_in_words(at)}, {at:%H:%M}"
+    return {"speaker": _shown_name(speaker_name(event)), "said": said, "text": event.text[:most]}
+
+
+def _entity(entity: Entity) -> dict[str, Any]:
+    also = [_shown_name(alias) for alias in entity.aliases[:MOST_ALIASES]]
+    return {"name": _shown_name(entity.name), "type": entity.type.value, "also_called": also}
+
+
+def _shown_name(name: str) -> str:
+    return one_line(name[:LONGEST_NAME])
+
+
+def _known(number: int, statement: Statement) -> dict[str, Any]:
+    since = statement.valid_from
+    return {
+        "number": number,
+        "kind": statement.kind.value,
+        "about": statement.about,
+        "content": statement.content,
+        "since": None if since is None else day_in_words(since),
+    }
+
+
+# Spelled out: strftime follows the machine's language.
+_WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+
+
+# Statements
 
 LONGEST_OBJECT = 80  # characters
 MOST_FACTS = 20  # of one pass: a turn that claims more is a document
@@ -392,3 +491,70 @@ def _by(date: DateMention, at: datetime) -> datetime:
     except OverflowError:
         end = at
     return max(date.start, min(end if date.bound is Bound.SINCE else date.end, at))
+
+
+# What is kept of a reading: it can't be asked again offline
+
+_FAMILY = "llm/"  # whatever the versions of the prompts and the model
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LLMReading:
+    """What an LLM found in an event, and what of its answer was refused and why."""
+
+    extractor: str = ""
+    noted: tuple[Noted, ...] = ()
+    facts: tuple[ToldFact, ...] = ()
+    refused: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> Iterator[str]:
+        """Give every text in it that the LLM worded."""
+        yield from self.refused
+        for draft, _ in self.noted:
+            yield from (draft.content, draft.about or "", draft.value or "", *draft.entities)
+
+
+def to_body(reading: LLMReading) -> str:
+    """Write a reading as JSON."""
+    bare = replace(reading, noted=tuple(Noted(replace(draft, quote=""), follows) for draft, follows in reading.noted))
+    return json.dumps(to_json(bare), ensure_ascii=True, separators=(",", ":"))
+
+
+def from_body(event: Event, body: str | None) -> LLMReading:
+    """Read a reading back; None is one of nothing."""
+    if body is None:
+        return LLMReading()
+    reading: LLMReading = from_json(LLMReading, json.loads(body))
+    return replace(reading, noted=tuple(Noted(_quoting(event, draft), follows) for draft, follows in reading.noted))
+
+
+def _quoting(event: Event, draft: StatementDraft) -> StatementDraft:
+    return replace(draft, quote=event.text[draft.span.start : draft.span.end])
+
+
+def beside(read: Sequence[StatementDraft], noted: Sequence[Noted]) -> tuple[Noted, ...]:
+    """Leave out what the reader found as well: its own is there before the LLM answers, and needs none."""
+    return tuple(one for one in noted if not any(is_same(one.draft, other) for other in read))
+
+
+def is_of_llm(draft: StatementDraft) -> bool:
+    """Tell whether an LLM found it."""
+    return draft.extractor.startswith(_FAMILY)
+
+
+def is_same(one: StatementDraft, other: StatementDraft) -> bool:
+    """Tell whether two drafts of one event are one statement."""
+    if one.kind is not other.kind or (one.about or "").casefold() != (other.about or "").casefold():
+        return False
+    if (one.span, one.slot) == (other.span, other.slot):
+        return True
+    if not overlap(one.span, other.span):
+        return False
+    return same_words(one.content, other.content)
+
+
+def same_words(one: str, other: str) -> bool:
+    """Tell whether two sentences have nearly all their words in common."""
+    mine, theirs = set(question_terms(one)), set(question_terms(other))
+    return len(mine & theirs) > SAME_WORDS * len(mine | theirs)

@@ -16,12 +16,10 @@ from typing import Any, NamedTuple, TypeVar
 from everyword.engine.engine import Engine, Progress
 from everyword.engine.llm_queue import llm_to_fold, work_through
 from everyword.errors import InvalidInput
-from everyword.knowledge.concept_graph import membership
+from everyword.knowledge.concept_graph import load_profile, membership
 from everyword.knowledge.concept_labels import LONGEST_DESCRIPTION, LONGEST_LABEL
-from everyword.knowledge.concept_profiles import load_profile
-from everyword.knowledge.concepts import GraphCache, carry_out, cause_of, executor_for
+from everyword.knowledge.concepts import AS_READ, GraphCache, carry_out, cause_of, executor_for, plan_to_json
 from everyword.knowledge.llm.grounding import PLAN_PROMPT, Refused, as_written, beyond, extractor_of, prompt, unheard
-from everyword.knowledge.llm.stored import AS_READ, plan_to_json
 from everyword.knowledge.window import window_in
 from everyword.models.llm.json_schema import ask_json, list_schema, object_schema
 from everyword.models.protocol import LLM, Schema, well_formed

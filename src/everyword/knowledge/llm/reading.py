@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from everyword.engine.engine import Engine, Progress
 from everyword.engine.llm_queue import llm_to_read, work_through
 from everyword.errors import LLMError
-from everyword.knowledge.entities import read_entities
 from everyword.knowledge.graph import mentions_of, reread
 from everyword.knowledge.intents import intents_in
-from everyword.knowledge.llm.answers import SCHEMA, Noted, claimed, drafted, same_fact
+from everyword.knowledge.llm.answers import (
+    LONGEST_READ,
+    NOT_FOR_LLM,
+    SCHEMA,
+    LLMReading,
+    Named,
+    Noted,
+    Scene,
+    claimed,
+    drafted,
+    is_of_llm,
+    same_fact,
+    same_words,
+    to_body,
+)
 from everyword.knowledge.llm.grounding import EXTRACT, EXTRACTOR, GLEAN, LONGEST_MODEL, prompt
-from everyword.knowledge.llm.scene import LONGEST_READ, NOT_FOR_LLM, Named, Scene
-from everyword.knowledge.llm.stored import LLMReading, is_of_llm, same_words, to_body
+from everyword.knowledge.names import read_entities
 from everyword.knowledge.reading import speaker_name
 from everyword.knowledge.statements import REJECT, change_of, derive, derive_anew, readings_of, stated
 from everyword.knowledge.window import window_in
@@ -141,19 +153,14 @@ def _window(
 ) -> Iterator[str]:
     """Return the lines of the window before an event, without those that rest on it or on later events."""
     window = window_in(reader, wing=event.wing, now=event.at, budget=_WINDOW_TOKENS, tokenizer=tokenizer)
-    grounds = _grounds(reader, event) if any(item.kind == "intent" for item in window.items) else {}
+    intents = intents_in(reader, now=event.at, wing=event.wing) if any(i.kind == "intent" for i in window.items) else ()
+    grounds = {one.id: [ground.event_id for ground in one.grounds] for one in intents}
     for item in window.items:
         sources = _sources(reader, item.kind, item.id, grounds)
         if sources and max(sources) < seq and not set(sources) & set(before):
             for source in sources:
                 said.add(source, item.text)
             yield item.text
-
-
-def _grounds(reader: Reader, event: Event) -> dict[str, list[str]]:
-    """Map intents to the events that they rest on."""
-    found = intents_in(reader, now=event.at, wing=event.wing)
-    return {one.id: [ground.event_id for ground in one.grounds] for one in found}
 
 
 def _sources(reader: Reader, kind: str, id: str, grounds: Mapping[str, Sequence[str]]) -> list[int]:
@@ -177,12 +184,21 @@ def settle_readings(engine: Engine, progress: Progress) -> int:
     _queue_past(engine)
     total, most = 0, _FIRST_ROUND
     while True:
-        done = _read_round(engine, most, lambda read, before=total: progress("readings", before + read, before + read))
+        jobs: list[Job] = []  # with stored readings that are not derived yet
+        worked = work_through(
+            engine,
+            llm_to_read(engine),
+            READ,
+            lambda llm, job, jobs=jobs: _read(engine, llm, job, jobs),
+            failing="The reading of events by an LLM",
+            on_done=lambda done, before=total: progress("readings", before + done, before + done),
+            most=most,
+        )
         most = min(2 * most, _LONGEST_ROUND)
-        total += len(done.jobs)
-        if done.jobs:
-            _derive_jobs(engine, done.jobs)
-        if done.last:
+        total += worked.done
+        if jobs:
+            _derive_jobs(engine, jobs)
+        if worked.last:
             return total
 
 
@@ -198,40 +214,15 @@ def _queue_past(engine: Engine) -> None:
         left -= len(seqs)
 
 
-class _Round(NamedTuple):
-    jobs: list[Job]  # with stored readings that are not derived yet
-    last: bool  # no job is due, or none can be done now
-
-
-def _read_round(engine: Engine, most: int, on_done: Callable[[int], None]) -> _Round:
-    jobs: list[Job] = []
-
-    def read_one(llm: LLM, job: Job) -> int:
-        if not _read(engine, llm, job):
-            return 0
-        jobs.append(job)
-        return 1
-
-    worked = work_through(
-        engine,
-        llm_to_read(engine),
-        READ,
-        read_one,
-        failing="The reading of events by an LLM",
-        on_done=on_done,
-        most=most,
-    )
-    return _Round(jobs, worked.last)
-
-
 # Reading one event
 
 
-def _read(engine: Engine, llm: LLM, job: Job) -> bool:
-    """Read an event and store the reading; return False if there is nothing to store."""
+def _read(engine: Engine, llm: LLM, job: Job, done: list[Job]) -> int:
+    """Read an event and store the reading; count it, unless there is nothing to store."""
     with engine.store.reader(job.space) as reader:
         if reader.readings([job.seq]):
-            return True  # stored by a process that died before deriving
+            done.append(job)
+            return 1  # stored by a process that died before deriving
         event = reader.fetch([job.seq]).get(job.seq)
         worth = event is not None and len(prose(event.text[:LONGEST_READ]).split()) >= _LEAST_WORDS
         shown = shown_of(reader, job.seq, event, engine.tokenizer) if event is not None and worth else None
@@ -241,17 +232,18 @@ def _read(engine: Engine, llm: LLM, job: Job) -> bool:
                 # Stored as read, so that it is not queued again.
                 nothing = LLMReading(extractor=_NOT_WORTH_READING)
                 writer.put_reading(job.seq, extractor=nothing.extractor, body=to_body(nothing), sources=())
-        return False
+        return 0
     reading = read_event(llm, shown.scene)
     with engine.store.writer(job.space) as writer:
         if len(writer.outlines([job.seq, *shown.texts])) <= len(shown.texts):
             # Read it again without the forgotten events. If it was forgotten itself, its job is gone.
             writer.file.fail_job(job, error="Events shown with it were forgotten meanwhile.", due_at=engine.now())
-            return False
+            return 0
         writer.put_reading(
             job.seq, extractor=reading.extractor, body=to_body(reading), sources=sources_of(shown, reading)
         )
-    return True
+    done.append(job)
+    return 1
 
 
 # Deriving what was read
