@@ -17,7 +17,7 @@ from everyword.models.protocol import LateInteraction, Question
 from everyword.retrieval.candidates import SearchScope
 from everyword.retrieval.config import Neighbours
 from everyword.storage.nearest import seqs_of
-from everyword.storage.rows import Outline, PassageRow
+from everyword.storage.rows import PassageRow
 from everyword.types.events import USERS, Span
 from everyword.types.trust import is_vouched
 
@@ -66,7 +66,6 @@ class Matched:
         self.best = np.zeros((0, tokens), np.float32)  # how well each event matches each token of the question
         self.joint: Floats | None = None  # `best` with the turns around each event, once these were matched
         self.lengths = np.zeros(0, np.float32)  # in tokens
-        self.tellers: dict[Teller, int] = {}
         self.told_by: list[int] = []  # the number of each event's teller
         self.times: list[int] = []  # when it happened, in microseconds
         self.late = np.empty(0)  # the weighted match
@@ -74,6 +73,7 @@ class Matched:
         self.boosts = np.empty((0, len(BOOSTS)))
         self.answers: NDArray[np.float64] | None = None  # how much it is about the people named; None: nobody was
         self.ranks = np.empty(0, np.int64)  # by all that was added up, from 1 on
+        self._numbers: dict[tuple[str | None, str | None, str], int] = {}  # of tellers
         self._passages: list[PassageRow] = []
         self._fits: list[float] = []  # how well each passage matches
         self._starts: list[int] = []  # the first passage of each event
@@ -82,6 +82,11 @@ class Matched:
     def scores(self) -> NDArray[np.float64]:
         """Add matches and boosts up."""
         return self.late + self.nearby + self.boosts.sum(axis=1)
+
+    @property
+    def tellers(self) -> list[Teller]:
+        """List who said them, by number."""
+        return [Teller(*one) for one in self._numbers]
 
     def order(self) -> NDArray[np.intp]:
         """List the rows, the best first; of equal ones the newer comes first."""
@@ -118,7 +123,12 @@ class Matched:
         self._starts += (starts + len(self._passages)).tolist()
         self._passages += passages
         self._fits += (best @ self.weights).tolist()
-        self._note_tellers([outlines[seq] for seq in new.tolist()])
+        told = [outlines[seq] for seq in new.tolist()]
+        tellers = [one[3:] for one in told]  # as Outline has them
+        for teller in dict.fromkeys(tellers):
+            self._numbers.setdefault(teller, len(self._numbers))
+        self.told_by += map(self._numbers.__getitem__, tellers)
+        self.times += [one.at for one in told]
 
     def weigh_tokens(self, power: float) -> None:
         """Weight each token by how far its best match stands out from its mean match."""
@@ -145,11 +155,6 @@ class Matched:
                 joint = np.maximum(joint, self.best[place] * counts[:, None])
         self.joint = joint
         self.nearby = ((joint @ self.weights).astype(np.float64) - self.late) * (1 - self._question.unread)
-
-    def _note_tellers(self, outlines: Iterable[Outline]) -> None:
-        for one in outlines:
-            self.told_by.append(self.tellers.setdefault(Teller(one.speaker, one.role, one.source), len(self.tellers)))
-            self.times.append(one.at)
 
 
 def _adjacent_rows(runs: Iterable[Sequence[int]], rows: Mapping[int, int]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -95,7 +95,7 @@ def judge_subjects(scope: SearchScope, matched: Matched, people: NamedPeople, *,
 
     addressed: the question asks what the assistant said, so "I" is not its subject.
     """
-    tellers = list(matched.tellers)
+    tellers = matched.tellers
     names = people.among(one.speaker for one in tellers)
     if not names and (addressed or not people.asker or not any(one.is_user for one in tellers)):
         return

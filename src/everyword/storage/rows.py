@@ -344,11 +344,11 @@ class Outline(NamedTuple):
     """The fields of an event that ranking needs before its text is read."""
 
     session: str | None
+    at: int  # microseconds since 1970
+    recorded_at: int  # likewise
     speaker: str | None
     role: str | None
-    at: int  # microseconds since 1970
     source: str
-    recorded_at: int  # likewise
 
 
 class PassageRow(NamedTuple):

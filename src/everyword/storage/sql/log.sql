@@ -52,7 +52,7 @@ WHERE seq = ANY($1::bigint[]) AND {sqlite: +}space = $2 {postgres: ORDER BY seq}
 
 -- Columns that stand before the text: of a long event only the first page is read.
 -- name: outlines_by_seq
-SELECT seq, session, speaker, role, at, source, recorded_at FROM events
+SELECT seq, session, at, recorded_at, speaker, role, source FROM events
 WHERE seq = ANY($1::bigint[]) AND {sqlite: +}space = $2 {postgres: ORDER BY seq};
 
 -- name: events_oldest_first

@@ -138,7 +138,7 @@ class StatementRows(SpaceRows):
     def said_after(self, seqs: Sequence[int]) -> list[int]:
         """List the events whose nearest turn in said_earlier() is one of these."""
         these, firsts = set(seqs), dict[str, tuple[int, int]]()
-        for seq, session, _, _, at, *_ in self.sql.rows("outlines_by_seq", (array(seqs), self.id)):
+        for seq, session, at, *_ in self.sql.rows("outlines_by_seq", (array(seqs), self.id)):
             if session is not None:
                 firsts[session] = min(firsts.get(session, (at, seq)), (at, seq))
         after: list[int] = []
