@@ -57,7 +57,7 @@ def same(left: Passage, right: Passage) -> bool:
     return left.tokens == right.tokens and np.array_equal(left.pooled, right.pooled)
 
 
-def test_a_text_has_the_same_vectors_alone_in_a_batch_and_on_the_parallel_session(
+def test_a_text_has_the_same_vectors_alone_and_in_a_batch(
     embedder: ColbertSmall,
 ) -> None:
     many = [f"{text} ({i})" for i in range(MANY_TEXTS // len(TEXTS) + 1) for text in TEXTS]

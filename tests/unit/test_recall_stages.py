@@ -112,6 +112,13 @@ def test_an_answer_that_shares_no_word_with_the_question_is_found_beside_it(open
     assert texts(hits)[-1] == ASKED
 
 
+def test_a_turn_found_by_an_arm_and_beside_a_hit_is_one_hit(opened: Open) -> None:
+    memory = opened(replace(HYBRID, rerank_depth=1, dedup=False))
+    talk(memory, "s1", "Ana: Why did the pipe burst?", "Bo: The pipe froze.", "Ana: A burst pipe!", "Bo: Yes, burst.")
+    hits = memory.recall("Where did the pipe burst?")
+    assert len({hit.event.id for hit in hits}) == len(hits)
+
+
 def test_an_answer_that_no_arm_finds_says_that_its_neighbours_did(opened: Open) -> None:
     memory = opened(replace(HYBRID, vectors=replace(HYBRID.vectors, depth=1), words=None, rerank_depth=1))
     talk(memory, "s1", f"Ana: {ASKED}", f"Bo: {ANSWER}")

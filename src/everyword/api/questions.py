@@ -36,7 +36,7 @@ def search_hits(scope: Scope, query: str, k: int | None, which: Filter, now: dat
             embedder=embedder,
             model=model if embedder is not None else None,
             encode=lambda: _encoded(scope, embedder, query),
-            rerank=None if engine.reranker is None else partial(_reranked, scope, query, engine.reranker),
+            reread=None if engine.reranker is None else partial(_reranked, scope, query, engine.reranker),
         )
 
 

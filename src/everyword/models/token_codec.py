@@ -7,7 +7,7 @@ docs/speed.md has what this costs in recall. tools/fit_codec.py fits the numbers
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,7 +77,7 @@ class TokenCodec:
 
     def unpack(self, packed: bytes) -> Floats:
         """Restore the stored vectors as closely as their bytes allow."""
-        nearest, differences = self._read(packed)
+        nearest, differences = self._read(np.frombuffer(packed, np.uint8).reshape(-1, self.vector_bytes))
         return multiply(self.centroids[nearest] + differences, self.question_basis.T)
 
     def pooled(self, states: Floats) -> Floats:
@@ -88,20 +88,28 @@ class TokenCodec:
 
     def matches(self, question: Floats, packed: Sequence[bytes]) -> Matches:
         """Find the best match of each question token in each passage; 0 for a passage without tokens."""
-        lengths = np.array([len(passage) // self.vector_bytes for passage in packed], np.float32)
+        sizes = np.fromiter(map(len, packed), np.intp, len(packed))
+        lengths, rest = np.divmod(sizes, self.vector_bytes)
+        if rest.any():
+            wrong = sizes[rest > 0][0]
+            raise StoreCorrupt(f"Token vectors of {wrong} bytes are not a multiple of {self.vector_bytes}.")
         best = np.zeros((len(packed), len(question)), np.float32)
-        if len(question):
+        if len(question) and lengths.any():
             asked = multiply(question, self.question_basis).T.copy()
             to_centroids = multiply(self.centroids, asked)
-            for indices, starts, block in _blocks(packed, self.vector_bytes):
-                nearest, differences = self._read(block)
-                similarities = multiply(differences, asked)
-                similarities += to_centroids.take(nearest, axis=0, mode="clip")
-                best[indices] = np.maximum.reduceat(similarities, starts, axis=0)
-        return Matches(best, lengths)
+            rows = np.frombuffer(b"".join(packed), np.uint8).reshape(-1, self.vector_bytes)
+            similarities = np.empty((len(rows), len(question)), np.float32)
+            for start in range(0, len(rows), BLOCK_VECTORS):
+                block = slice(start, start + BLOCK_VECTORS)
+                nearest, differences = self._read(rows[block])
+                multiply(differences, asked, out=similarities[block])
+                similarities[block] += to_centroids.take(nearest, axis=0, mode="clip")
+            there = np.flatnonzero(lengths)
+            starts = np.cumsum(lengths)[there] - lengths[there]
+            best[there] = np.maximum.reduceat(similarities, starts, axis=0)
+        return Matches(best, lengths.astype(np.float32))
 
-    def _read(self, packed: bytes) -> tuple[NDArray[np.uint8], Floats]:
-        rows = np.frombuffer(packed, np.uint8).reshape(-1, self.vector_bytes)
+    def _read(self, rows: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], Floats]:
         places = rows[:, 1:] + np.arange(len(self.parts), dtype=np.intp) * CENTROIDS
         # mode="clip": every place is in range, and the default mode copies through a second buffer.
         return rows[:, 0], self.table.take(places, mode="clip").view(np.float32)
@@ -144,9 +152,9 @@ def unit(vectors: Floats) -> Floats:
     return vectors / np.maximum(length, np.float32(1e-9))
 
 
-def multiply(left: Floats, right: Floats) -> Floats:
+def multiply(left: Floats, right: Floats, out: Floats | None = None) -> Floats:
     """Multiply matrices a few rows at a time, so that OpenBLAS stays on the calling thread."""
-    result = np.empty((left.shape[0], right.shape[1]), np.float32)
+    result = np.empty((left.shape[0], right.shape[1]), np.float32) if out is None else out
     # At least two rows: one row is a different routine, which starts threads much sooner.
     rows = max(2, SINGLE_THREAD_PRODUCTS // right.size)
     for start in range(0, len(left), rows):
@@ -157,24 +165,3 @@ def multiply(left: Floats, right: Floats) -> Floats:
 def to_int8(vector: Floats) -> NDArray[np.int8]:
     """Round a unit vector to its stored form."""
     return np.rint(vector * INT8_UNIT).astype(np.int8)
-
-
-def _blocks(packed: Sequence[bytes], vector_bytes: int) -> Iterator[tuple[list[int], NDArray[np.intp], bytes]]:
-    """Join passages into blocks: their indices, the vector at which each starts, and their bytes."""
-    indices: list[int] = []
-    starts: list[int] = []
-    vectors = 0
-    for index, passage in enumerate(packed):
-        count, rest = divmod(len(passage), vector_bytes)
-        if rest:
-            raise StoreCorrupt(f"Token vectors of {len(passage)} bytes are not a multiple of {vector_bytes}.")
-        if not count:
-            continue
-        indices.append(index)
-        starts.append(vectors)
-        vectors += count
-        if vectors >= BLOCK_VECTORS:
-            yield indices, np.array(starts), b"".join([packed[i] for i in indices])
-            indices, starts, vectors = [], [], 0
-    if indices:
-        yield indices, np.array(starts), b"".join([packed[i] for i in indices])

@@ -17,10 +17,9 @@ from everyword.models.onnx import each
 from everyword.models.protocol import LLM
 from everyword.models.reader.decoding import FoundAnswer
 from everyword.retrieval.dates_in_text import first_and_last_day, write_date
-from everyword.retrieval.newest_first import ASKS_FUTURE_DATE, HYPOTHETICAL
 from everyword.retrieval.query_analysis import Analysis, Kind, Shape
 from everyword.retrieval.subject_match import NamedPeople
-from everyword.retrieval.superseded import is_retracted
+from everyword.retrieval.superseded import ASKS_FUTURE_DATE, HYPOTHETICAL, is_retracted
 from everyword.text.dates import DateMention, Granularity, find_dates
 from everyword.text.dates.rules import NUMBER_WORD
 from everyword.text.dates.tense import verbs_look_back

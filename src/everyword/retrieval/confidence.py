@@ -9,12 +9,12 @@ shipped, since models differ in scale.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from everyword.retrieval.candidates import Candidate
-from everyword.retrieval.late_interaction import MaxSim
-from everyword.retrieval.subject_match import ABOUT
+import numpy as np
+from numpy.typing import NDArray
+
+from everyword.retrieval.late_interaction import ABOUT, Matched
 
 _FIRST = 3  # hits whose subject is judged
 _ENOUGH = 0.5  # how much a hit must be about somebody to count as theirs
@@ -55,17 +55,17 @@ def confidence(signs: Signs, model: str) -> float:
     return 1.0 / (1.0 + math.exp(-odds))
 
 
-def signs_of(ranked: Sequence[Candidate], maxsim: MaxSim) -> Signs:
-    """Compute the signs of a ranking, which has at least one candidate with token vectors."""
-    seen = [candidate for candidate in ranked if candidate.seq in maxsim.rows]
-    first = maxsim.best[maxsim.rows[seen[0].seq]]
+def signs_of(matched: Matched) -> Signs:
+    """Compute the signs of a ranking of at least one event."""
+    order = matched.order()
+    first = matched.best[order[0]]
     about, quoted, missing = _UNKNOWN, _UNKNOWN, 0.0
-    if any(candidate.subject is not None for candidate in seen):
-        unboosted = sorted(seen, key=lambda candidate: candidate.boosts.get(ABOUT, 0.0) - candidate.score)[:_FIRST]
-        about = sum(map(_answer_share, unboosted)) / len(unboosted)
-        quoted, missing = _answer_share(seen[0]), _missing(seen, maxsim)
+    if matched.answers is not None:
+        unboosted = (matched.boost(ABOUT) - matched.scores)[order].argsort(kind="stable")[:_FIRST]
+        about = float(matched.answers[order[unboosted]].mean())
+        quoted, missing = float(matched.answers[order[0]]), _missing(matched, matched.answers)
     return Signs(
-        match=float(first @ maxsim.weights),
+        match=float(first @ matched.weights),
         weakest=float(first.min(initial=1.0)),
         about=about,
         quoted=quoted,
@@ -74,16 +74,12 @@ def signs_of(ranked: Sequence[Candidate], maxsim: MaxSim) -> Signs:
     )
 
 
-def _missing(seen: Sequence[Candidate], maxsim: MaxSim) -> float:
+def _missing(matched: Matched, answers: NDArray[np.float64]) -> float:
     """Return how much worse hits about the people named match than all hits."""
-    of_them = [maxsim.rows[candidate.seq] for candidate in seen if _answer_share(candidate) >= _ENOUGH]
-    if not of_them:
+    of_them = answers >= _ENOUGH
+    if not of_them.any():
         return _MOST_MISSING
     # With the turns around each hit: an answer need not repeat the words of its question.
-    heard = maxsim.best if maxsim.joint is None else maxsim.joint
+    heard = matched.best if matched.joint is None else matched.joint
     short = heard.max(axis=0) - heard[of_them].max(axis=0)
-    return min(_MOST_MISSING, float(short @ maxsim.weights))
-
-
-def _answer_share(candidate: Candidate) -> float:
-    return candidate.subject.answer if candidate.subject else 0.0
+    return min(_MOST_MISSING, float(short @ matched.weights))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import NamedTuple
 
 from everyword.lazy_patterns import lazy_pattern
 from everyword.retrieval.candidates import Candidate
@@ -27,46 +25,43 @@ _FILLERS = frozenset(
 )
 
 
-class Deduplicated(NamedTuple):
-    """Candidates without repetitions."""
-
-    kept: list[Candidate]
-    repeats: list[Candidate]  # near-duplicates by one tool or page; they follow all others
-    echoes: list[Candidate]  # stored questions that ask the same; they come last
-
-    @property
-    def in_order(self) -> list[Candidate]:
-        """List all candidates, the best first."""
-        return [*self.kept, *self.repeats, *self.echoes]
-
-
-def dedup(
-    ranked: Sequence[Candidate], events: Mapping[int, Event], question: str, config: SearchConfig
-) -> Deduplicated:
-    """Drop candidates that repeat a better-ranked one, and put those last that only ask the question.
+class Dedup:
+    """Takes candidates, the best first, and drops those that repeat a better one.
 
     A repetition has the same speaker and source and the same words except fillers. With a date in it, "I start
     tomorrow", it repeats only what was said on the same day.
     """
-    asked = _words(question) if config.echo and asks(question) else []
-    days_said: dict[tuple[str | None, str, tuple[str, ...]], set[date]] = {}
-    found = Deduplicated([], [], [])
-    seen = NearDuplicates()
-    for candidate in ranked:
-        event = events[candidate.seq]
+
+    def __init__(self, question: str, config: SearchConfig) -> None:
+        self._config = config
+        self._asked = _words(question) if config.echo and asks(question) else []
+        self._days_said: dict[tuple[str | None, str, tuple[str, ...]], set[date]] = {}
+        self._seen = NearDuplicates()
+        self.kept: list[Candidate] = []
+        self.repeats: list[Candidate] = []  # near-duplicates by one tool or page; they follow all others
+        self.echoes: list[Candidate] = []  # stored questions that ask the same; they come last
+
+    @property
+    def in_order(self) -> list[Candidate]:
+        """List all candidates that were not dropped, the best first."""
+        return [*self.kept, *self.repeats, *self.echoes]
+
+    def add(self, candidate: Candidate, event: Event) -> None:
+        """Take the next candidate."""
         words = _words(event.text)
-        if asked and _is_echo(event.text, words, asked, config.echo):
-            found.echoes.append(candidate)
-            continue
+        if self._asked and _is_echo(event.text, words, self._asked, self._config.echo):
+            self.echoes.append(candidate)
+            return
         said = tuple(word for word in words if word not in _FILLERS)
-        if config.dedup and len(said) >= _LEAST_WORDS:
-            days = days_said.setdefault((event.speaker, event.source, said), set())
+        if self._config.dedup and len(said) >= _LEAST_WORDS:
+            days = self._days_said.setdefault((event.speaker, event.source, said), set())
             if days and (event.at.date() in days or not find_dates(event.text, event.at)):
-                continue
+                return
             days.add(event.at.date())
-        repeats = config.dedup and not is_vouched(event.source) and seen.seen_before(event.source, event.text)
-        (found.repeats if repeats else found.kept).append(candidate)
-    return found
+        repeats = (
+            self._config.dedup and not is_vouched(event.source) and self._seen.seen_before(event.source, event.text)
+        )
+        (self.repeats if repeats else self.kept).append(candidate)
 
 
 def _is_echo(text: str, words: list[str], asked: list[str], least: float) -> bool:

@@ -1,121 +1,134 @@
-"""Rerank candidates: by late interaction and boosts, then by a cross-encoder or an LLM if the memory has one."""
+"""Rerank candidates: by late interaction and boosts, then by a cross-encoder or an LLM if the memory has one.
+
+Boosts add what is known about an event besides its words: speaker, role, source, time and length.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everyword.models.protocol import LateInteraction, Question, Reranker
-from everyword.retrieval.boosts import Boosts
 from everyword.retrieval.candidates import (
+    SLACK_DAYS,
     WORDS_ARM,
     Candidate,
+    Candidates,
     Placement,
     SearchScope,
-    by_score,
-    rank_matched,
+    searchable_windows,
 )
 from everyword.retrieval.config import SearchConfig
-from everyword.retrieval.late_interaction import MaxSim, joint_matches, new_neighbours, turns_around
-from everyword.storage.rows import Model
+from everyword.retrieval.late_interaction import (
+    ABOUT,
+    ASSISTANT,
+    BOOSTS,
+    LENGTH,
+    OWN_WORDS,
+    SOURCE,
+    TIME,
+    UNREAD,
+    Matched,
+    Teller,
+)
+from everyword.retrieval.query_analysis import Analysis, Window
+from everyword.retrieval.subject_match import NamedPeople
 from everyword.text.rendering import encoder_line
-from everyword.types.events import Event, Span
+from everyword.types.events import ASSISTANTS, Event, Span
+from everyword.types.times import to_micros
+from everyword.types.trust import is_vouched, trust_of
 
-UNREAD = "unread"
-
-
-class Reranked(NamedTuple):
-    """Candidates in their new order, and their matches; None where no candidate has token vectors."""
-
-    candidates: list[Candidate]
-    maxsim: MaxSim | None
+_MICROS_A_DAY = 86_400_000_000
 
 
-def late_interaction_stage(
+def rerank(
     scope: SearchScope,
-    ranked: Sequence[Candidate],
+    found: Candidates,
     *,
     question: Question,
-    model: Model,
     embedder: LateInteraction,
-    boosts: Boosts,
-) -> Reranked:
-    """Rerank the best fused candidates and the turns around them; candidates without token vectors follow behind."""
+    asked: Analysis,
+    people: NamedPeople,
+) -> Matched | None:
+    """Match and boost the best fused candidates and the turns around them; None where none has token vectors."""
     config = scope.config
-    maxsim = MaxSim(scope.reader, model=model, embedder=embedder, question=question)
-    seen = _match(scope, maxsim, ranked[: config.rerank_depth])
-    if not seen:
-        return Reranked(list(ranked), None)
-    maxsim.weigh_tokens(config.token_power)
-    by_words = _WordFallback(config, question, seen)
-    _score(seen, maxsim, boosts, by_words)
+    matched = Matched(scope, embedder, question)
+    matched.match(found.seqs[: config.rerank_depth].tolist())
+    if not matched.rows:
+        return None
+    matched.weigh_tokens(config.token_power)
+    places = found.arms.get(WORDS_ARM)
+    known = {} if places is None else dict(zip(places.seqs.tolist(), places.scores.tolist(), strict=True))
+    words = {seq: score for seq, score in known.items() if seq in matched.rows}
+    _boost(matched, config, question, asked, people, words)
     if config.neighbours is not None:
-        known = {candidate.seq for candidate in seen}
-        seeds = [candidate.seq for candidate in by_score(seen)[: config.neighbours.seeds]]
-        runs = turns_around(scope.reader, seeds, config.neighbours.reach, scope.allowed)
-        new = _match(scope, maxsim, new_neighbours(runs, known))
-        _score(new, maxsim, boosts, by_words)
-        seen += new
-        maxsim.joint = joint_matches(maxsim, runs, config.neighbours)
-        joint = (maxsim.joint @ maxsim.weights).tolist()
-        for candidate in seen:
-            candidate.neighbours = (joint[maxsim.rows[candidate.seq]] - (candidate.late or 0.0)) * (1 - question.unread)
-            candidate.score += candidate.neighbours
-    seen = rank_matched(seen)
-    return Reranked(seen + _unmatched(seen, ranked), maxsim)
-
-
-def _match(scope: SearchScope, maxsim: MaxSim, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Match candidates and read their outlines; leave out those that have no token vectors."""
-    seqs = [candidate.seq for candidate in candidates]
-    maxsim.match(seqs)
-    outlines = scope.reader.outlines(seqs)
-    matched = [candidate for candidate in candidates if candidate.seq in maxsim.rows]
-    for candidate in matched:
-        candidate.outline = outlines.get(candidate.seq)
-        # Where the model can't read the question, words choose what to quote of a long event.
-        candidate.window = None if maxsim.blind else maxsim.windows[maxsim.rows[candidate.seq]]
+        seeds = matched.seqs[matched.order()[: config.neighbours.seeds]].tolist()
+        runs = _turns_around(scope, seeds, config.neighbours.reach)
+        near = dict.fromkeys(seq for run in runs for seq in run)
+        matched.match([seq for seq in near if seq >= 0 and seq not in matched.rows])
+        _boost(matched, config, question, asked, people, words)
+        matched.add_neighbours(runs, config.neighbours)
     return matched
 
 
-class _WordFallback:
-    """Replaces matches of vectors by matches of words, by the share of the question that the model can't read."""
+def _turns_around(scope: SearchScope, seeds: Sequence[int], reach: int) -> list[list[int]]:
+    """Read the run of turns around each seed; -1 stands for a turn that the search may not return.
 
-    def __init__(self, config: SearchConfig, question: Question, candidates: Sequence[Candidate]) -> None:
-        self._unread = question.unread if config.unread else 0.0
-        self._worth = config.unread
-        self._best = max((_word_score(candidate) for candidate in candidates), default=0.0) or 1.0
-
-    def add(self, candidates: Sequence[Candidate]) -> None:
-        if self._unread:
-            for candidate in candidates:
-                words = self._worth * _word_score(candidate) / self._best
-                candidate.add_boost(UNREAD, self._unread * (words - (candidate.late or 0.0)))
+    Such a turn keeps its place, so that a turn three steps away does not come nearer.
+    """
+    runs = scope.reader.around(seeds, reach)
+    if scope.allowed is None:
+        return runs
+    near = np.fromiter({seq for run in runs for seq in run}, np.int64)
+    permitted = set(np.intersect1d(scope.allowed, near).tolist())
+    return [[seq if seq in permitted else -1 for seq in run] for run in runs]
 
 
-def _word_score(candidate: Candidate) -> float:
-    return candidate.arms[WORDS_ARM].score if WORDS_ARM in candidate.arms else 0.0
+def _boost(
+    matched: Matched,
+    config: SearchConfig,
+    question: Question,
+    asked: Analysis,
+    people: NamedPeople,
+    words: Mapping[int, float],
+) -> None:
+    """Weigh the matches and compute the boosts; `words` are scores of matches by words."""
+    matched.weigh()
+    by_teller = np.array([_boosts_of(teller, config, asked, people) for teller in matched.tellers])
+    matched.boosts[:] = by_teller[matched.told_by]
+    windows = searchable_windows(asked)
+    if config.time and windows:
+        closeness = np.max([_closeness(window, matched.times) for window in windows], axis=0)
+        matched.boost(TIME)[:] = config.time * closeness
+    if config.length:
+        doublings = np.log2(np.maximum(matched.lengths.astype(np.float64) / config.long_event, 1.0))
+        matched.boost(LENGTH)[:] = -config.length * doublings
+    if question.unread and config.unread:
+        # By the share of the question that the model can't read, matches of words replace those of vectors.
+        by_words = np.array([words.get(seq, 0.0) for seq in matched.seqs.tolist()])
+        worth = config.unread * by_words / (max(words.values(), default=0.0) or 1.0)
+        matched.boost(UNREAD)[:] = question.unread * (worth - matched.late)
 
 
-def _score(candidates: Sequence[Candidate], maxsim: MaxSim, boosts: Boosts, by_words: _WordFallback) -> None:
-    """Score candidates by their own match and their boosts."""
-    rows = [maxsim.rows[candidate.seq] for candidate in candidates]
-    for candidate, score in zip(candidates, maxsim.scores()[rows].tolist(), strict=True):
-        candidate.score = candidate.late = score
-    boosts.add(candidates, maxsim.lengths[rows].tolist())
-    by_words.add(candidates)
+def _boosts_of(teller: Teller, config: SearchConfig, asked: Analysis, people: NamedPeople) -> list[float]:
+    """Boost by who said it; a row of the table."""
+    vouched, role = is_vouched(teller.source), (teller.role or "").casefold()
+    gains = {
+        OWN_WORDS: config.own if people.asker and not asked.addressed and teller.is_user else 0.0,
+        ASSISTANT: config.assistant if asked.addressed and role in ASSISTANTS else 0.0,
+        SOURCE: -config.untrusted * (1.0 - trust_of(teller.source).weight),
+        ABOUT: config.about if vouched and people.include(teller.speaker) else 0.0,
+    }
+    return [gains.get(name, 0.0) for name in BOOSTS]
 
 
-def _unmatched(seen: Sequence[Candidate], ranked: Sequence[Candidate]) -> list[Candidate]:
-    """List the candidates that late interaction did not score, with scores below all that it did."""
-    floor = seen[-1].score
-    rest = [candidate for candidate in ranked if candidate.late is None]
-    for candidate in rest:
-        candidate.score = floor - 1.0 + min(candidate.score, 1.0)
-    return rest
+def _closeness(window: Window, times: Sequence[int]) -> NDArray[np.float64]:
+    """Return 1 inside a window, and less with the distance outside."""
+    start, end, at = to_micros(window.start)[0], to_micros(window.end)[0], np.array(times)
+    outside = np.maximum(np.maximum(start - at, at - end), 0)
+    return np.exp(-outside / (SLACK_DAYS[window.granularity] * _MICROS_A_DAY))
 
 
 def cross_encoder_stage(
@@ -131,20 +144,16 @@ def cross_encoder_stage(
     place that it moves to.
     """
     first = list(ranked[: config.reranker_depth])
-    passages = [_passage(events[candidate.seq], candidate.window) for candidate in first]
+    passages = [encoder_line(event := events[one.seq], one.window or Span(0, len(event.text))) for one in first]
     raw = np.asarray(reranker.scores(question, passages), np.float64)
-    blended = _standardise(np.array([one.score for one in first])) + config.reranker_weight * _standardise(raw)
     scores = [candidate.score for candidate in first]
+    blended = _standardise(np.array(scores)) + config.reranker_weight * _standardise(raw)
     order = np.argsort(-blended, kind="stable").tolist()
     ranks = np.argsort(np.argsort(-raw, kind="stable"), kind="stable").tolist()
     for score, number in zip(scores, order, strict=True):
         first[number].score = score
         first[number].reranked = Placement(float(raw[number]), ranks[number] + 1)
     return [*(first[number] for number in order), *ranked[config.reranker_depth :]]
-
-
-def _passage(event: Event, window: Span | None) -> str:
-    return encoder_line(event, window or Span(0, len(event.text)))
 
 
 def _standardise(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -5,35 +5,58 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import chain, islice
+
+import numpy as np
 
 from everyword.models.protocol import Embedder, LateInteraction
-from everyword.retrieval.arms import EncodeQuestion, gather, search_deeper
-from everyword.retrieval.boosts import SOURCE, Boosts, searchable_windows, time_filter
-from everyword.retrieval.candidates import Candidate, SearchScope
+from everyword.retrieval.candidates import (
+    STATEMENTS_ARM,
+    TIMES_ARM,
+    VECTORS_ARM,
+    WORDS_ARM,
+    Candidate,
+    Candidates,
+    ChainLink,
+    EncodeQuestion,
+    SearchScope,
+    gather,
+    search_deeper,
+    searchable_windows,
+    weigh_by_trust,
+)
 from everyword.retrieval.confidence import confidence, signs_of
-from everyword.retrieval.config import SearchConfig
-from everyword.retrieval.dedup import Deduplicated, dedup
-from everyword.retrieval.explanations import explain
-from everyword.retrieval.fusion import reciprocal_rank_fusion
-from everyword.retrieval.newest_first import newest_first
-from everyword.retrieval.postprocess import auto_k, follow_causal_chain
-from everyword.retrieval.query_analysis import Analysis, analyse
+from everyword.retrieval.config import CausalChain, SearchConfig
+from everyword.retrieval.dedup import Dedup
+from everyword.retrieval.late_interaction import (
+    ABOUT,
+    ASSISTANT,
+    BOOSTS,
+    LENGTH,
+    OWN_WORDS,
+    SOURCE,
+    TIME,
+    UNREAD,
+    Matched,
+)
+from everyword.retrieval.query_analysis import Analysis, Kind, analyse
 from everyword.retrieval.quotes import choose_quote
-from everyword.retrieval.reranking import late_interaction_stage
-from everyword.retrieval.subject_match import NamedPeople, subject_boost
-from everyword.retrieval.superseded import DEPTH, current_first
+from everyword.retrieval.reranking import rerank
+from everyword.retrieval.subject_match import NamedPeople, judge_subjects
+from everyword.retrieval.superseded import current_first, newest_first
 from everyword.storage.protocol import Reader
 from everyword.storage.rows import Model
 from everyword.text.terms import question_terms
-from everyword.types.events import Event, Filter, Hit, Hits
-from everyword.types.trust import trust_of
+from everyword.types.events import Event, Filter, Hit, Hits, Score
 
 # A long question is matched by its most frequent terms; more distinct ones add nothing but time.
 MOST_TERMS = 256
-Rerank = Callable[[list[Candidate], Mapping[int, Event]], list[Candidate]]
+Reread = Callable[[list[Candidate], Mapping[int, Event]], list[Candidate]]
 
 _SPARE = 10  # events fetched beyond those asked for
 _REPETITIONS = 100  # candidates that may repeat others, where too few hits were left
+_DEFAULT_K = 10  # hits where scores are not comparable
+_SEVERAL = frozenset({Kind.LISTING, Kind.COUNTING, Kind.COMPARING, Kind.CAUSAL})
 
 
 def search(
@@ -47,12 +70,12 @@ def search(
     embedder: Embedder | None,
     model: Model | None,
     encode: EncodeQuestion,
-    rerank: Rerank | None = None,
+    reread: Reread | None = None,
 ) -> Hits:
     """Find the `k` best events for a question, in one snapshot; with k=None the question decides how many.
 
     Where repetitions fill the candidates, or `k` is more than there are, events beyond them follow.
-    rerank: the cross-encoder stage, if the memory has one.
+    reread: the cross-encoder stage, if the memory has one.
     """
     asked = analyse(text, now)
     terms = {term: float(count) for term, count in question_terms(text).most_common(MOST_TERMS)}
@@ -63,91 +86,207 @@ def search(
     if late is not None:
         config = replace(config, statements=None)  # late interaction reads all that this arm would find
     scope = SearchScope(reader, config, terms, model, allowed)
-    found, question = gather(scope, encode, [time_filter(window) for window in searchable_windows(asked)])
-    ranked = reciprocal_rank_fusion(found.values(), config, question.unread if question is not None else 0.0)
-    sure = None if ranked else 0.0
-    maxsim = None
-    if late is not None and question is not None and model is not None:
+    found, question = gather(scope, encode, searchable_windows(asked))
+    sure = None if len(found.seqs) else 0.0
+    matched = None
+    if late is not None and question is not None:
         people = NamedPeople(text)
-        boosts = Boosts(config, asked, people)
-        ranked, maxsim = late_interaction_stage(
-            scope, ranked, question=question, model=model, embedder=late, boosts=boosts
-        )
-        if maxsim is not None:
-            ranked = subject_boost(scope, ranked, people, addressed=asked.addressed)
-            if not maxsim.blind:
-                sure = confidence(signs_of(ranked, maxsim), late.card.name)
-            ranked = follow_causal_chain(scope, ranked, asked)
-    if maxsim is None:
-        ranked = _weigh_by_trust(scope, ranked)
-    count = auto_k(ranked, asked, config) if k is None else k
-    if len(ranked) < count:
-        ranked = [*ranked, *search_deeper(scope, ranked, question, count)]
-    hits = _hits(scope, ranked, text, asked, count, rerank, as_of=which.as_of is not None)
+        matched = rerank(scope, found, question=question, embedder=late, asked=asked, people=people)
+        if matched is not None:
+            floor = matched.scores.min()
+            judge_subjects(scope, matched, people, addressed=asked.addressed)
+            if not matched.blind:
+                sure = confidence(signs_of(matched), late.card.name)
+            _put_first(found, matched, floor)
+            _follow_causal_chain(scope, found, asked)
+    if matched is None:
+        weigh_by_trust(scope, found)
+    count = _auto_k(found, matched, asked, config) if k is None else k
+    parts = [found]
+
+    def go_deeper(depth: int) -> bool:
+        more = search_deeper(scope, parts, question, depth, matched=matched is not None)
+        parts.append(more)
+        return len(more.seqs) > 0
+
+    if len(found.seqs) < count:
+        go_deeper(count)
+    as_of = which.as_of is not None
+    hits = _hits(scope, parts, matched, text, asked, count, reread, as_of=as_of)
     # A reranker has reordered the candidates, so that they can't be gone through again.
-    if len(hits) < count and rerank is None:
-        more = search_deeper(scope, ranked, question, len(ranked) + _REPETITIONS)
-        if more:
-            hits = _hits(scope, [*ranked, *more], text, asked, count, None, as_of=which.as_of is not None)
+    if len(hits) < count and reread is None and go_deeper(sum(len(some.seqs) for some in parts) + _REPETITIONS):
+        hits = _hits(scope, parts, matched, text, asked, count, None, as_of=as_of)
     return Hits(hits, confidence=sure, pending=reader.count_pending_vectors())
 
 
-def _weigh_by_trust(scope: SearchScope, ranked: list[Candidate]) -> list[Candidate]:
-    """Weigh fused scores by the trust in each source, where no boosts did so."""
-    outlines = scope.reader.outlines([candidate.seq for candidate in ranked])
-    for candidate in ranked:
-        outline = outlines.get(candidate.seq)
-        if outline is not None and (weight := trust_of(outline.source).weight) < 1.0:
-            candidate.boosts[SOURCE] = candidate.score * (weight - 1.0)
-            candidate.score *= weight
-    return sorted(ranked, key=lambda candidate: -candidate.score)
+def _put_first(found: Candidates, matched: Matched, floor: float) -> None:
+    """Put the matched events first, by score; those without token vectors follow with scores below the floor."""
+    rest = ~np.isin(found.seqs, matched.seqs)
+    order = matched.order()
+    matched.ranks = np.argsort(order) + 1
+    found.seqs = np.concatenate([matched.seqs[order], found.seqs[rest]])
+    found.scores = np.concatenate([matched.scores[order], floor - 1.0 + np.minimum(found.scores[rest], 1.0)])
 
 
 def _hits(
     scope: SearchScope,
-    ranked: list[Candidate],
+    parts: Sequence[Candidates],
+    matched: Matched | None,
     question: str,
     asked: Analysis,
     k: int,
-    rerank: Rerank | None,
+    reread: Reread | None,
     *,
     as_of: bool,
 ) -> list[Hit]:
-    """Fetch the best candidates in batches, rerank the first batch, and drop repetitions, until there are `k` hits.
+    """Fetch the best candidates in batches, reread the first batch, and drop repetitions, until there are `k` hits.
 
     Events are fetched in the snapshot of the search, so a forgotten event never comes back. An index in memory can be
     ahead of that snapshot, and repetitions are dropped: so each batch has some spare events.
     """
     config = scope.config
-    step = max(k, config.reranker_depth if rerank else 0) + _SPARE
+    newest = config.newest
+    enough = max(k, newest.depth if newest else 0)
+    step = max(k, config.reranker_depth if reread else 0) + _SPARE
     events: dict[int, Event] = {}
-    present: list[Candidate] = []
-    unique = Deduplicated([], [], [])
-    for start in range(0, len(ranked), step):
-        batch = ranked[start : start + step]
+    unique = Dedup(question, config)
+    candidates = chain.from_iterable(some.each() for some in parts)
+    while len(unique.kept) + len(unique.echoes) < k and (batch := list(islice(candidates, step))):
+        is_first = not events
         events |= scope.reader.fetch([candidate.seq for candidate in batch])
         batch = [candidate for candidate in batch if candidate.seq in events]
-        if start == 0 and rerank is not None and config.reranker_depth and batch:
-            batch = rerank(batch, events)
-        present += batch
-        unique = dedup(present, events, question, config)
-        if len(unique.kept) + len(unique.echoes) >= k:
-            break
-    newest = config.newest
-    kept = unique.in_order[: max(k, newest.depth if newest else 0)]
-    hits = [_hit(events[candidate.seq], candidate, scope.terms) for candidate in kept]
+        if matched is not None:
+            for candidate in batch:
+                candidate.window = matched.window(candidate.seq)
+        if is_first and reread is not None and config.reranker_depth and batch:
+            batch = reread(batch, events)
+        for candidate in batch:
+            unique.add(candidate, events[candidate.seq])
+            if len(unique.kept) >= enough:
+                break
+    hits = [
+        Hit(
+            event=events[one.seq],
+            score=one.score,
+            span=choose_quote(events[one.seq].text, one.window, scope.terms),
+            scores=_explained(one, matched),
+            seq=one.seq,
+        )
+        for one in unique.in_order[:enough]
+    ]
     if newest:
         hits = newest_first(hits, question, asked, newest)
-    closed = _closed_among(scope, kept[:DEPTH]) if config.current_first and not as_of else set[int]()
-    return current_first(scope.reader, hits, question, asked, closed=closed, allowed=scope.allowed)[:k]
+    if config.current_first:
+        hits = current_first(scope.reader, hits, question, asked, allowed=scope.allowed, as_of=as_of)
+    return hits[:k]
 
 
-def _closed_among(scope: SearchScope, candidates: Sequence[Candidate]) -> set[int]:
-    """Find the events that state something which no longer holds."""
-    outlines = scope.reader.outlines([one.seq for one in candidates])
-    return {seq for seq, one in outlines.items() if one.closed}
+# Causes and effects
+
+_MOST_TERMS = 24  # of a hit; a long one would match everything, and each term costs a read
+# Bytes of the index read for a hop. Common words say nothing about a cause, and are most of a large index; the index
+# of a few thousand events is read whole.
+_MOST_BYTES = 16_384
+_DEPTH = 50  # events that share its words
+_LEAST_COST = 0.005  # so that an event which only repeats its seed ranks below it
 
 
-def _hit(event: Event, candidate: Candidate, terms: Mapping[int, float]) -> Hit:
-    span = choose_quote(event.text, candidate.window, terms)
-    return Hit(event=event, score=candidate.score, span=span, scores=explain(candidate), seq=candidate.seq)
+def _follow_causal_chain(scope: SearchScope, found: Candidates, asked: Analysis) -> None:
+    """Add events that share rare words with the best hits, where a question asks for causes or effects.
+
+    A cause is often told in other words than the question: "why do we stay at Ines's?" and "the floor came out".
+    """
+    rule = scope.config.chain
+    if rule is None or not (asked.kind is Kind.CAUSAL or asked.effects):
+        return
+    scores = dict(zip(found.seqs.tolist(), found.scores.tolist(), strict=True))
+    seeds = list(islice(scores, rule.seeds))
+    for hop in range(1, rule.hops + 1):
+        events = scope.reader.fetch(seeds)
+        reached: dict[int, float] = {}
+        for seed in filter(events.__contains__, seeds):
+            for seq, strength in _linked(scope, rule, seed, events[seed], forward=asked.effects):
+                score = scores[seed] - max(rule.cost - rule.strength * strength, _LEAST_COST)
+                if score > scores.get(seq, -np.inf):
+                    scores[seq] = reached[seq] = score
+                    found.links[seq] = ChainLink(strength, hop)
+        seeds = sorted(reached, key=lambda seq: -scores[seq])[: rule.seeds]
+    found.reorder(np.array(list(scores)), np.array(list(scores.values())))
+
+
+def _linked(scope: SearchScope, rule: CausalChain, seq: int, event: Event, *, forward: bool) -> list[tuple[int, float]]:
+    """Find the events that share the most rare words with an event, and come before or after it."""
+    counts = dict(question_terms(event.text).most_common(_MOST_TERMS))
+    terms = {term: counts[term] for term in scope.reader.rarest(counts, _MOST_BYTES)}
+    ranking = scope.reader.by_words(terms, _DEPTH, scope.allowed)
+    found = dict(zip(ranking.seqs.tolist(), ranking.scores.tolist(), strict=True))
+    whole = found.pop(seq, max(found.values(), default=0.0))
+    if not whole:
+        return []
+    outlines = scope.reader.outlines([seq, *found])
+    at = outlines[seq].at
+    strengths = [
+        (other, score / whole)
+        for other, score in found.items()
+        if other in outlines and (outlines[other].at > at if forward else outlines[other].at < at)
+    ]
+    return sorted(strengths, key=lambda link: -link[1])[: rule.links]
+
+
+def _auto_k(found: Candidates, matched: Matched | None, asked: Analysis, config: SearchConfig) -> int:
+    """Count the hits within a margin of the best score; allow more where several things are asked for."""
+    rule = config.auto_k
+    if rule is None or matched is None or int(found.seqs[0]) not in matched.rows:
+        return _DEFAULT_K
+    most = rule.several if asked.kind in _SEVERAL else rule.most
+    return max(rule.least, int((found.scores[:most] >= found.scores[0] - rule.margin).sum()))
+
+
+# Explanations
+
+_ARMS = {
+    WORDS_ARM: "BM25 over the words of the question",
+    VECTORS_ARM: "cosine of the pooled vectors",
+    TIMES_ARM: "in or near the time that the question names",
+    STATEMENTS_ARM: "share of the question's words in one of its statements",
+}
+_BOOSTS = {
+    ABOUT: "it is about a person whom the question names",
+    OWN_WORDS: "the question asks about the user, and the user spoke",
+    ASSISTANT: "the question asks what the assistant said, and the assistant spoke",
+    TIME: "how near it is to the time that the question names",
+    SOURCE: "its source is trusted less than a person's own words",
+    LENGTH: "a long event matches anything",
+    UNREAD: "the model does not know these words, so matches of words count instead",
+}
+
+
+def _explained(candidate: Candidate, matched: Matched | None) -> tuple[Score, ...]:
+    """List the stages that touched a candidate, in their order."""
+    seq, of = candidate.seq, candidate.of
+    arms = {arm: place for arm, places in of.arms.items() if (place := places.place_of(seq)) is not None}
+    scores = [Score(stage=arm, score=place.score, rank=place.rank, why=_ARMS[arm]) for arm, place in arms.items()]
+    fused = of.fused.place_of(seq)
+    if fused is not None:
+        found = " and ".join(f"{arm} at {place.rank}" for arm, place in arms.items())
+        scores.append(Score(stage="fuse", score=fused.score, rank=fused.rank, why=f"found by {found}"))
+    if seq in of.distrust:
+        scores.append(Score(stage=SOURCE, score=of.distrust[seq], why=_BOOSTS[SOURCE]))
+    row = None if matched is None else matched.rows.get(seq)
+    if matched is not None and row is not None:
+        why = "how well it matches each token of the question; telling tokens count more"
+        scores.append(Score(stage="late", score=float(matched.late[row]), why=why))
+        if (nearby := float(matched.nearby[row])) or fused is None:
+            why = f"added by the turns around it{', which found it' if fused is None else ''}"
+            scores.append(Score(stage="nearby", score=nearby, why=why))
+        gains = zip(BOOSTS, matched.boosts[row].tolist(), strict=True)
+        scores += [Score(stage=name, score=gain, why=_BOOSTS[name]) for name, gain in gains if gain]
+        why = "the sum of match and boosts"
+        scores.append(Score(stage="rank", score=candidate.score, rank=int(matched.ranks[row]), why=why))
+    if (link := of.links.get(seq)) is not None:
+        why = f"shares rare words with a better hit, {link.hop} step(s) from the question"
+        scores.append(Score(stage="chain", score=link.strength, why=why))
+    if (place := candidate.reranked) is not None:
+        why = "the reranker's score for question and event together, blended with the rank before"
+        scores.append(Score(stage="reread", score=place.score, rank=place.rank, why=why))
+    return tuple(scores)

@@ -8,20 +8,28 @@ answer uses the same judgement. "When do I leave?" names the user of an assistan
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+import numpy as np
+
 from everyword.lazy_patterns import lazy_pattern
-from everyword.retrieval.candidates import Candidate, SearchScope, SubjectMatch, rank_matched
+from everyword.retrieval.candidates import SearchScope
+from everyword.retrieval.late_interaction import ABOUT, Matched
 from everyword.storage.rows import SPEAKS, MentionRow
 from everyword.text.dates.rules import MONTHS, SHORT_MONTHS, SHORT_WEEKDAYS, WEEKDAYS
 from everyword.text.terms import STOPWORDS, UNSPACED, bare, finder
-from everyword.types.events import USERS, Event, Span
 from everyword.types.graph import EntityType
 from everyword.types.trust import is_vouched
 
-ABOUT = "about"
+
+class SubjectMatch(NamedTuple):
+    """How much a candidate is about the people whom the question names, from 0 to 1."""
+
+    boost: float  # for ranking
+    answer: float  # for judging whether it can answer
+
 
 _OWN = SubjectMatch(boost=1.0, answer=1.0)  # what they say about themselves
 _TOLD = SubjectMatch(boost=0.75, answer=0.75)  # what others say about them; the name may be incidental
@@ -82,50 +90,39 @@ class NamedPeople:
         return word in self._plain or word in self._capital or (word in self._runs and _is_run(word))
 
 
-def subject_boost(
-    scope: SearchScope, ranked: Sequence[Candidate], people: NamedPeople, *, addressed: bool
-) -> list[Candidate]:
+def judge_subjects(scope: SearchScope, matched: Matched, people: NamedPeople, *, addressed: bool) -> None:
     """Boost the best candidates that are about the people named; for the others only the speaker counts.
 
     addressed: the question asks what the assistant said, so "I" is not its subject.
     """
-    seen = [one for one in ranked if one.outline is not None]
-    names = people.among(one.outline.speaker for one in seen if one.outline is not None)
-    if not names and (addressed or not people.asker or not any(map(_by_user, seen))):
-        return list(ranked)
-
-    def is_own(candidate: Candidate) -> bool:
-        if not names:
-            return _by_user(candidate)
-        outline = candidate.outline
-        return outline is not None and is_vouched(outline.source) and people.include(outline.speaker)
-
-    first = seen[: scope.config.about_depth]
-    events = scope.reader.fetch([one.seq for one in first])
-    mentions = _people_named(scope, [one for one in first if is_own(one)], events)
-    for candidate in seen:
-        own, event = is_own(candidate), events.get(candidate.seq)
-        candidate.subject = _OWN if own else _OTHERS if names else _HEARD
+    tellers = matched.tellers
+    names = people.among(one.speaker for one in tellers)
+    if not names and (addressed or not people.asker or not any(one.is_user for one in tellers)):
+        return
+    is_own = [is_vouched(one.source) and people.include(one.speaker) if names else one.is_user for one in tellers]
+    own = np.array(is_own)[matched.told_by]
+    unread = _OTHERS if names else _HEARD
+    matched.answers = np.where(own, _OWN.answer, unread.answer)
+    first = matched.order()[: scope.config.about_depth].tolist()
+    events = scope.reader.fetch(matched.seqs[first].tolist())
+    passages: dict[int, _Passage] = {}
+    for row in first:
+        event = events.get(seq := int(matched.seqs[row]))
         if event is not None:
-            if own or names:
-                passage = _Passage.of(event, candidate.window, mentions.get(candidate.seq, ()))
-                candidate.subject = passage.match(names, own=own)
-            if not names and candidate.subject is not _OTHERS:
-                # Nearly everything that users say is about them, so it is no sign of an answer.
-                candidate.subject = candidate.subject._replace(answer=_HEARD.answer)
-            gain = scope.config.about * candidate.subject.boost
-            candidate.score += gain - candidate.boosts.pop(ABOUT, 0.0)
-            if gain:
-                candidate.boosts[ABOUT] = gain
-    return rank_matched(seen) + [one for one in ranked if one.outline is None]
+            passages[row] = _Passage(seq, event.text, *(matched.window(seq) or (0, min(len(event.text), _MOST_READ))))
+    mentions = _people_named(scope, [one for row, one in passages.items() if own[row]])
+    for row, passage in passages.items():
+        match = _OWN if own[row] else unread
+        if own[row] or names:
+            match = passage.match(names, mentions.get(passage.seq, ()), own=bool(own[row]))
+        # Nearly everything that users say is about them, so it is no sign of an answer.
+        matched.answers[row] = match.answer if names or match is _OTHERS else _HEARD.answer
+        matched.boost(ABOUT)[row] = scope.config.about * match.boost
 
 
-def _people_named(
-    scope: SearchScope, own: Sequence[Candidate], events: Mapping[int, Event]
-) -> dict[int, list[MentionRow]]:
+def _people_named(scope: SearchScope, own: Sequence[_Passage]) -> dict[int, list[MentionRow]]:
     """Read whom their own words name, where no first person tells already whom they are about."""
-    passages = {one.seq: _Passage.of(events[one.seq], one.window, ()) for one in own if one.seq in events}
-    unclear = [seq for seq, passage in passages.items() if not FIRST_PERSON.search(passage.text)]
+    unclear = [one.seq for one in own if not FIRST_PERSON.search(one.text)]
     found: dict[int, list[MentionRow]] = {}
     for row in scope.reader.mentions(seqs=unclear) if unclear else ():
         if row.type == EntityType.PERSON and row.start != SPEAKS:
@@ -133,26 +130,14 @@ def _people_named(
     return found
 
 
-def _by_user(candidate: Candidate) -> bool:
-    """Tell whether the user of an assistant said it, who is also the asker."""
-    outline = candidate.outline
-    return outline is not None and is_vouched(outline.source) and (outline.role or "").casefold() in USERS
+class _Passage:
+    """The matching text of a candidate."""
 
+    def __init__(self, seq: int, text: str, start: int, end: int) -> None:
+        self.seq, self.text, self._start, self._end = seq, text[start:end], start, end
 
-class _Passage(NamedTuple):
-    """The matching text of a candidate, and where it names people."""
-
-    text: str
-    people: Sequence[Span]
-
-    @classmethod
-    def of(cls, event: Event, window: Span | None, people: Sequence[MentionRow]) -> _Passage:
-        start, end = window or (0, min(len(event.text), _MOST_READ))
-        inside = [Span(row.start - start, row.stop - start) for row in people if start <= row.start and row.stop <= end]
-        return cls(event.text[start:end], inside)
-
-    def match(self, names: Collection[str], *, own: bool) -> SubjectMatch:
-        """Judge how much the text is about some names; `own`: one of them says it."""
+    def match(self, names: Collection[str], mentions: Sequence[MentionRow], *, own: bool) -> SubjectMatch:
+        """Judge how much the text is about some names; `own`: one of them says it. mentions: of people in the event."""
         if own and FIRST_PERSON.search(self.text):
             return _OWN
         words = (found for found in _words(self.text).finditer(self.text) if bare(found[0]) in names)
@@ -160,7 +145,8 @@ class _Passage(NamedTuple):
             return _TOLD
         if not self.text.isascii() and any(name in self.text for name in filter(_is_run, names)):
             return _TOLD
-        if not own or any(not self._is_address(*place) for place in self.people):
+        inside = [one for one in mentions if self._start <= one.start and one.stop <= self._end]
+        if not own or any(not self._is_address(one.start - self._start, one.stop - self._start) for one in inside):
             return _OTHERS
         return _REPLIED if _SECOND_PERSON.search(self.text) else _SPOKEN
 

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from everyword.storage.nearest import seq_of
 from everyword.storage.postings import Terms
 from everyword.types.concepts import EdgeKind
 from everyword.types.events import Event, Json, Problem, Span
@@ -343,20 +344,31 @@ class Outline(NamedTuple):
     """The fields of an event that ranking needs before its text is read."""
 
     session: str | None
+    at: int  # microseconds since 1970
+    recorded_at: int  # likewise
     speaker: str | None
     role: str | None
-    at: int  # microseconds since 1970
     source: str
-    recorded_at: int  # likewise
-    closed: bool = False  # it states something that was replaced or has ended
 
 
 class PassageRow(NamedTuple):
-    """A stored window: its event, its span and its packed token vectors."""
+    """A stored window: its unit, its place in the text, how many windows the event has, its packed token vectors."""
 
-    seq: int
-    span: Span
+    unit: int
+    start: int
+    stop: int
+    windows: int
     tokens: bytes
+
+    @property
+    def seq(self) -> int:
+        """Tell the event."""
+        return seq_of(self.unit)
+
+    @property
+    def span(self) -> Span:
+        """Give its place in the text."""
+        return Span(self.start, self.stop)
 
 
 class Job(NamedTuple):

@@ -52,10 +52,8 @@ WHERE seq = ANY($1::bigint[]) AND {sqlite: +}space = $2 {postgres: ORDER BY seq}
 
 -- Columns that stand before the text: of a long event only the first page is read.
 -- name: outlines_by_seq
-SELECT seq, session, speaker, role, at, source, recorded_at,
-       EXISTS (SELECT 1 FROM statements
-               WHERE statements.space = $2 AND statements.seq = events.seq AND status != 'current')
-FROM events WHERE seq = ANY($1::bigint[]) AND {sqlite: +}space = $2 {postgres: ORDER BY seq};
+SELECT seq, session, at, recorded_at, speaker, role, source FROM events
+WHERE seq = ANY($1::bigint[]) AND {sqlite: +}space = $2 {postgres: ORDER BY seq};
 
 -- name: events_oldest_first
 SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everyword.storage.forgotten import SALT, Identity, hashed_path, tag_of
-from everyword.storage.nearest import seq_of, unit_bounds, unit_of
+from everyword.storage.nearest import unit_bounds, unit_of
 from everyword.storage.postings import Bm25, Postings, Ranking, Seqs, unpack
 from everyword.storage.rows import (
     ANALYSIS,
@@ -47,7 +47,7 @@ from everyword.storage.sql.row_mapping import (
 from everyword.storage.sql.snapshot import Row, Snapshot, array, words
 from everyword.storage.sql.statements import StatementRows
 from everyword.text.terms import ANALYSIS_VERSION
-from everyword.types.events import Event, Filter, Receipt, Session, Span
+from everyword.types.events import Event, Filter, Receipt, Session
 from everyword.types.service import ApiKey, Permission, Webhook
 from everyword.types.times import from_micros, optional_moment, to_micros
 
@@ -344,20 +344,16 @@ class Reader(StatementRows, GraphRows, ConceptRows):
             self.sql.pooled_view(row, model)
 
     def passages(self, model: Model, seqs: Sequence[int]) -> list[PassageRow]:
-        """Read the stored windows of events, grouped by event in the order given."""
+        """Read the stored windows of events, in the order of the events and of their texts."""
         if not len(seqs):
             return []
         first_windows = array(seqs) * unit_of(0, 1, 0) + unit_of(model.id, 0, 0)
-        by_seq: dict[int, list[PassageRow]] = {}
-        more: list[int] = []
-        for unit, start, stop, count, tokens in self.sql.rows("vectors_of_units", (first_windows, self.id)):
-            seq = seq_of(unit)
-            by_seq[seq] = [PassageRow(seq, Span(start, stop), tokens)]
-            if count > 1:
-                more += range(unit + 1, unit + count)
-        for unit, start, stop, _, tokens in self.sql.rows("vectors_of_units", (array(more), self.id)) if more else ():
-            by_seq[seq_of(unit)].append(PassageRow(seq_of(unit), Span(start, stop), tokens))
-        return [passage for seq in seqs for passage in by_seq.get(int(seq), ())]
+        rows = [*map(PassageRow._make, self.sql.rows("vectors_of_units", (first_windows, self.id)))]
+        more = [unit for row in rows if row.windows > 1 for unit in range(row.unit + 1, row.unit + row.windows)]
+        if more:
+            rows += map(PassageRow._make, self.sql.rows("vectors_of_units", (array(more), self.id)))
+            rows.sort()
+        return rows
 
     def without_vectors(self, model: Model, *, after: int, limit: int) -> list[Known]:
         """List events that a model has not seen, from behind a seq."""
@@ -384,7 +380,7 @@ class Reader(StatementRows, GraphRows, ConceptRows):
 
     def _fetch_outlines(self, seqs: Sequence[int]) -> dict[int, Outline]:
         rows = self.sql.rows("outlines_by_seq", (array(seqs), self.id))
-        return {row[0]: Outline(*row[1:7], closed=bool(row[7])) for row in rows}
+        return {row[0]: Outline(*row[1:]) for row in rows}
 
     # Receipts, jobs and counts
 

@@ -53,11 +53,12 @@ class StatementRows(SpaceRows):
         rows = self.sql.rows("statements_by_filter_newest" if newest_first else "statements_by_filter", values)
         return [(row[0], _as_known(statement_of(row), row, as_of)) for row in rows]
 
-    def statements_of(self, seqs: Sequence[int]) -> dict[int, list[Statement]]:
-        """Read what some events state."""
+    def statements_of(self, seqs: Sequence[int], *, closed: bool = False) -> dict[int, list[Statement]]:
+        """Read what some events state; closed: only of those that state something which no longer holds."""
         stated: dict[int, list[Statement]] = {}
         if len(seqs):
-            for row in self.sql.rows("statements_of_events", (array(seqs), self.id)):
+            where = self.sql.query("where_closed") if closed else ""
+            for row in self.sql.rows("statements_of_events", (array(seqs), self.id), where):
                 stated.setdefault(row[2], []).append(statement_of(row))
         return stated
 
@@ -137,7 +138,7 @@ class StatementRows(SpaceRows):
     def said_after(self, seqs: Sequence[int]) -> list[int]:
         """List the events whose nearest turn in said_earlier() is one of these."""
         these, firsts = set(seqs), dict[str, tuple[int, int]]()
-        for seq, session, _, _, at, *_ in self.sql.rows("outlines_by_seq", (array(seqs), self.id)):
+        for seq, session, at, *_ in self.sql.rows("outlines_by_seq", (array(seqs), self.id)):
             if session is not None:
                 firsts[session] = min(firsts.get(session, (at, seq)), (at, seq))
         after: list[int] = []

@@ -40,7 +40,10 @@ WHERE statements.space = $1 AND statements.id = $2;
 SELECT statements.number, statements.id, statements.seq, kind, status, replaces, statements.recorded_at, closed_at,
        valid_from, valid_to, body, events.id, events.text, events.at_offset
 FROM statements JOIN events ON {postgres: events.space = statements.space AND} events.seq = statements.seq
-WHERE statements.space = $2 AND statements.seq = ANY($1::bigint[]) ORDER BY +statements.number;
+WHERE statements.space = $2 AND statements.seq = ANY($1::bigint[]) {where} ORDER BY +statements.number;
+
+-- name: where_closed
+AND statements.seq IN (SELECT seq FROM statements WHERE space = $2 AND seq = ANY($1::bigint[]) AND status != 'current');
 
 -- name: statements_standing
 SELECT statements.number, statements.id, statements.seq, kind, status, replaces, statements.recorded_at, closed_at,
