@@ -81,7 +81,7 @@ def test_a_migration_comes_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
 
 def test_every_query_is_valid_and_used(tmp_path: Path) -> None:
     folder = Path(str(files("everyword.storage")))
-    source = "".join(path.read_text() for part in ("sql", "sqlite") for path in (folder / part).glob("*.py"))
+    source = "".join(path.read_text() for part in (".", "sql", "sqlite") for path in (folder / part).glob("*.py"))
     connection = apsw.Connection(str(_fresh(tmp_path)))
     for name, sql in queries.queries_of("sqlite").items():
         used = f'"{name}"' in source or (name.startswith("where_") and "where_{" in source)

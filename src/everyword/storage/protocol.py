@@ -11,16 +11,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
-from everyword.errors import BadLocation
+from everyword.errors import BadLocation, Closed, StoreForked
 from everyword.settings import beside
-from everyword.storage.rows import Audit, Commits
+from everyword.storage.rows import Commits
 from everyword.storage.sql.audit import audit
 from everyword.storage.sql.reader import FileReader, Reader
 from everyword.storage.sql.snapshot import Caches, Snapshot
 from everyword.storage.sql.tables import Tables
 from everyword.storage.sql.writer import FileWriter, Writer
+from everyword.types.events import Report
 
 __all__ = ["FileReader", "FileWriter", "Reader", "ServerCard", "Store", "Tables", "Workplace", "Writer"]
 
@@ -28,9 +29,13 @@ __all__ = ["FileReader", "FileWriter", "Reader", "ServerCard", "Store", "Tables"
 class Store(ABC):
     """Where a memory lives."""
 
+    scrubs_itself: ClassVar[bool] = True  # False where scrubbing would lock out others who share the store
+    unscrubbed: ClassVar[tuple[str, ...]]  # the places where removed text may remain until scrub() is called
+    read_only = False
+    closed = False
+
     def __init__(self) -> None:
         self._pid = os.getpid()
-        self._read_only = False
         self._caches = Caches()
         self._commits = Commits()
 
@@ -38,11 +43,6 @@ class Store(ABC):
     @abstractmethod
     def location(self) -> str:
         """Name the place, without a password."""
-
-    @property
-    def read_only(self) -> bool:
-        """Tell whether nothing can be written."""
-        return self._read_only
 
     @property
     def commits(self) -> int:
@@ -97,19 +97,9 @@ class Store(ABC):
             yield file, file.sql.tables()
         self._caches.clear()
 
-    @abstractmethod
     def tend(self) -> int:
         """Do the store's own upkeep, such as building a vector index for a large space; return how many were done."""
-
-    @property
-    @abstractmethod
-    def scrubs_itself(self) -> bool:
-        """Whether forgetting scrubs at once; False where that would lock out others who share the store."""
-
-    @property
-    @abstractmethod
-    def unscrubbed(self) -> tuple[str, ...]:
-        """List the places where removed text may remain until scrub() is called."""
+        return 0
 
     @abstractmethod
     def scrub(self) -> tuple[str, ...]:
@@ -118,7 +108,7 @@ class Store(ABC):
         Raises StoreBusy where other readers prevent that.
         """
 
-    def audit(self, *, deep: bool = True, only: str | None = None) -> Audit:
+    def audit(self, *, deep: bool = True, only: str | None = None) -> Report:
         """Check pages and counters, and compare the indexes with the log; `only` limits that to one space."""
         with self.file_reader() as reader:
             return audit(reader, deep=deep, only=only)
@@ -144,9 +134,9 @@ class Store(ABC):
             for left in ("", "-journal", "-wal", "-shm", "-lock"):
                 partial.with_name(partial.name + left).unlink(missing_ok=True)
 
-    @abstractmethod
     def schema(self) -> int:
-        """Return the version of the schema."""
+        with self.snapshot() as sql:
+            return int(sql.one("schema_version"))
 
     @abstractmethod
     def size(self, *, by_part: bool = False) -> tuple[int, dict[str, int]]:
@@ -160,9 +150,15 @@ class Store(ABC):
     def _copy_into(self, path: Path) -> None:
         """Copy all that the store holds into a new SQLite file."""
 
-    @abstractmethod
+    def _is_ours(self) -> bool:
+        """Tell whether this process opened the store: a forked child must not touch its parent's connections."""
+        return os.getpid() == self._pid
+
     def _check_usable(self) -> None:
-        """Raise Closed or StoreForked where the store can't be used."""
+        if self.closed:
+            raise Closed
+        if not self._is_ours():
+            raise StoreForked
 
 
 class ServerCard(NamedTuple):

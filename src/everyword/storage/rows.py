@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from everyword.storage.nearest import seq_of
 from everyword.storage.postings import Terms
 from everyword.types.concepts import EdgeKind
-from everyword.types.events import Event, Json, Problem, Span
+from everyword.types.events import Event, Json, Span
 from everyword.types.graph import FactDraft, KnownName
 from everyword.types.service import ApiKey, Webhook
 from everyword.types.statements import StatementKind, Status
@@ -395,14 +395,6 @@ class Tally:
     last_at: int | None = None
     pending: int = 0
     vectors: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Audit:
-    """The result of comparing a store's indexes with its log."""
-
-    checked: Mapping[str, int] = field(default_factory=dict[str, int])
-    problems: tuple[Problem, ...] = ()
 
 
 ANALYSIS = "analysis"  # the version of the analysis (text/terms.py) that made the postings

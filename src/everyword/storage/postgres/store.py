@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
 import re
 import time
 from collections.abc import Collection, Generator, Sequence
@@ -18,7 +17,6 @@ from psycopg import sql
 
 from everyword.errors import (
     BadLocation,
-    Closed,
     StoreBusy,
     StoreError,
     StoreForked,
@@ -77,6 +75,9 @@ _BETWEEN_TRIES_S = 0.1  # to ask a server that went away what became of a write
 class PostgresStore(Store):
     """One schema of a database, shared by any number of threads, processes and machines."""
 
+    scrubs_itself = False  # VACUUM FULL locks each table against all readers and writers, of every space
+    unscrubbed = (_LEFT_IN_TABLES, _LEFT_IN_STATISTICS, *_LEFT_ON_SERVER)
+
     def __init__(self, location: str, settings: Settings, *, create: bool = True) -> None:
         super().__init__()
         self._place = place_of(location)
@@ -121,7 +122,7 @@ class PostgresStore(Store):
     def transaction(self, patience_s: float | None = None, space: str | None = None) -> Generator[PostgresTransaction]:
         """Begin a transaction that writes, in the turn of a space; commit at the end of the `with` block."""
         self._check_usable()
-        if self._read_only:
+        if self.read_only:
             raise StoreReadOnly
         begin = [self._begin_writing]
         if patience_s is not None:
@@ -192,14 +193,6 @@ class PostgresStore(Store):
             finally:
                 connection.close()
 
-    @property
-    def scrubs_itself(self) -> bool:
-        return False  # VACUUM FULL locks each table against all readers and writers, of every space
-
-    @property
-    def unscrubbed(self) -> tuple[str, ...]:
-        return (_LEFT_IN_TABLES, _LEFT_IN_STATISTICS, *_LEFT_ON_SERVER)
-
     def scrub(self) -> tuple[str, ...]:
         # A plain VACUUM frees the space of removed rows and leaves their bytes in it. Only a new file has none of them.
         self._check_usable()
@@ -224,10 +217,6 @@ class PostgresStore(Store):
         finally:
             copy.close()
 
-    def schema(self) -> int:
-        with self.snapshot() as snapshot:
-            return int(snapshot.one("schema_version"))
-
     def size(self, *, by_part: bool = False) -> tuple[int, dict[str, int]]:
         with self.snapshot() as snapshot:
             parts: dict[str, int] = {row[0]: row[1] for row in snapshot.rows("bytes_by_part")}
@@ -235,21 +224,24 @@ class PostgresStore(Store):
 
     def close(self) -> None:
         if self._owner and not self._pool.closed:
-            if self._listening is not None and os.getpid() == self._pid:
+            if self._listening is not None and self._is_ours():
                 self._listening.close()
-            # A forked child must not touch its parent's connections.
-            self._pool.close(forked=os.getpid() != self._pid)
+            self._pool.close(forked=not self._is_ours())
+
+    @property
+    def closed(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]  with all that share the pool
+        return self._pool.closed
 
     # Inside
 
     def _open(self, *, create: bool) -> None:
         connection = connect(self._place)
         try:
-            self._read_only = self._settings.read_only or bool(ask(connection, "server_reads_only"))
+            self.read_only = self._settings.read_only or bool(ask(connection, "server_reads_only"))
             have = self._version(connection)
-            if have == 0 and (self._read_only or not create):
+            if have == 0 and (self.read_only or not create):
                 raise BadLocation(f"There is no memory at {self.location}; write to it first, or check the location.")
-            check_schema(have, "postgres", read_only=self._read_only)
+            check_schema(have, "postgres", read_only=self.read_only)
             vectors_in = vector_schema(connection)
             self._path = search_path(self._place, vectors_in)
             wait_ms = int(self._settings.busy_timeout_s * 1000)
@@ -271,7 +263,7 @@ class PostgresStore(Store):
             try:
                 yield
             except psycopg.Error as error:
-                if os.getpid() != self._pid:  # forked in the block, and cut off
+                if not self._is_ours():  # forked in the block, and cut off
                     raise StoreForked from error
                 raise
 
@@ -328,12 +320,6 @@ class PostgresStore(Store):
     def _tables(self, connection: Connection) -> list[str]:
         cursor = psycopg.RawCursor(connection)
         return [row[0] for row in cursor.execute(statement("tables"), [self._place.schema]).fetchall()]
-
-    def _check_usable(self) -> None:
-        if self._pool.closed:
-            raise Closed
-        if os.getpid() != self._pid:
-            raise StoreForked
 
 
 def _rewrite(connection: Connection, table: sql.Identifier) -> None:

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from everyword.storage.nearest import seqs_of, unit_bounds
 from everyword.storage.postings import Postings, flatten, terms_of, unpack
-from everyword.storage.rows import EMBED, Audit, Model, Space
+from everyword.storage.rows import EMBED, Model, Space
 from everyword.storage.sql.reader import FileReader, Reader
 from everyword.storage.sql.row_mapping import receipt_from_json, seqs_from_json
 from everyword.storage.sql.tables import DERIVED_TABLES, VECTOR_TABLES, WORD_TABLES
 from everyword.text.terms import ANALYSIS_VERSION, searchable_terms
-from everyword.types.events import Event, Problem, content_of, event_id, identity_of
+from everyword.types.events import Event, Problem, Report, content_of, event_id, identity_of
 
 REBUILD = "everyword rebuild"
 RESTORE = "restore a backup, or export what can be read into a new memory"
@@ -31,7 +31,7 @@ _CHUNKS = 1_000  # summed together: most hold one or two postings
 _MOST_PROBLEMS = 50  # reported; beyond them the file needs a rebuild or a backup, not a longer list
 
 
-def audit(file: FileReader, *, deep: bool, only: str | None = None) -> Audit:
+def audit(file: FileReader, *, deep: bool, only: str | None = None) -> Report:
     """Check pages, counters, the log's own hashes, and each index against the log.
 
     only: the one space to look at, and to count; pages are everybody's, and not told of then unless they are damaged.
@@ -43,7 +43,7 @@ def audit(file: FileReader, *, deep: bool, only: str | None = None) -> Audit:
     if not problems:  # on damaged pages nothing else can be told
         problems += _changed_tables(file)
         problems += islice(while_readable(_index_problems(file, checked, deep=deep, only=only)), _MOST_PROBLEMS)
-    return Audit(checked=dict(checked), problems=tuple(problems))
+    return Report(checked=dict(checked), problems=tuple(problems))
 
 
 def _changed_tables(file: FileReader) -> Iterator[Problem]:

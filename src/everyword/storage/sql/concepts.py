@@ -138,11 +138,11 @@ class ConceptRows(SpaceRows):
         self, ids: Sequence[str], *, as_of: datetime | None = None, among: bool = False
     ) -> list[ConceptEdge]:
         """Read the edges between some concepts and others, each with all that supports it; among: of these alone."""
-        rows = self._linked("fold_links", ids, as_of)
+        rows = self._linked("fold_links", "fold_links_now", ids, as_of)
         if among:  # each of them begins at one
             wanted = set(ids)
             return _edges([row for row in rows if row[1] in wanted])
-        rows += self._linked("fold_links_into", ids, as_of)
+        rows += self._linked("fold_links_into", "fold_links_into_now", ids, as_of)
         return _edges(list({tuple(row): row for row in rows}.values()))
 
     def concept_linked(self, id: str) -> bool:
@@ -151,13 +151,14 @@ class ConceptRows(SpaceRows):
 
     def concept_neighbours(self, ids: Sequence[str], *, as_of: datetime | None = None) -> list[tuple[str, str]]:
         """Tell which concepts an edge of some kind joins, where one end is one of these; each pair once."""
-        return [(source, target) for source, target in self._linked("fold_neighbours", ids, as_of)]
+        rows = self._linked("fold_neighbours", "fold_neighbours_now", ids, as_of)
+        return [(source, target) for source, target in rows]
 
-    def _linked(self, query: str, ids: Sequence[str], as_of: datetime | None) -> list[Row]:
+    def _linked(self, then: str, now: str, ids: Sequence[str], as_of: datetime | None) -> list[Row]:
         """Run a query of edges, or the faster one about what holds now."""
         if as_of is not None:
-            return self._rows_of(query, ids, as_of=_micros(as_of))
-        return self._rows(f"{query}_now", ids=words(ids)) if ids else []
+            return self._rows_of(then, ids, as_of=_micros(as_of))
+        return self._rows(now, ids=words(ids)) if ids else []
 
     def fold_journal(self, *, node: str | None = None, limit: int) -> list[tuple[int, JournalEntry]]:
         """Read the journal, the newest first; of one node, all of its story."""

@@ -187,8 +187,9 @@ class GraphChanges(GraphRows):
             self._change(name, words(ids))
 
     def drop_graph(self) -> None:
-        for table in ("fact_claims", "facts", "claims", "mentions", "names"):
-            self._change(f"drop_all_{table}")
+        names = ("drop_all_fact_claims", "drop_all_facts", "drop_all_claims", "drop_all_mentions", "drop_all_names")
+        for name in names:
+            self._change(name)
 
     def put_edit(self, *, at: int, kind: Literal["merge", "split"], pins: Mapping[str, str]) -> int:
         """Keep a merge or split by hand; give its number."""

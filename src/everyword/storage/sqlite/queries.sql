@@ -394,3 +394,6 @@ ORDER BY at DESC, seq DESC LIMIT :limit;
 SELECT wing, count(*) FROM events
 WHERE space = ?1 AND wing IS NOT NULL AND seq NOT IN (SELECT seq FROM events WHERE space = ?1 AND record IS NOT NULL)
 GROUP BY wing;
+
+-- name: schema_version
+SELECT user_version FROM pragma_user_version;

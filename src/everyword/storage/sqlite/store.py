@@ -14,7 +14,7 @@ from pathlib import Path
 import apsw
 import numpy as np
 
-from everyword.errors import BadLocation, Closed, StoreBusy, StoreError, StoreForked, StoreReadOnly
+from everyword.errors import BadLocation, Closed, StoreBusy, StoreError, StoreReadOnly
 from everyword.settings import Settings
 from everyword.storage.open_files import Held
 from everyword.storage.protocol import FileWriter, Store
@@ -35,6 +35,8 @@ _CHECKPOINT_TRIES_S = 5.0  # how long a scrub waits for readers to leave the wri
 class SqliteStore(Store):
     """One file, shared by any number of threads and processes."""
 
+    unscrubbed = ("unused space in the file and its write-ahead log, until settle() overwrites it",)
+
     def __init__(
         self, location: str | os.PathLike[str], settings: Settings, *, create: bool = True, spills: bool = False
     ) -> None:
@@ -42,7 +44,6 @@ class SqliteStore(Store):
         self._settings = settings
         self._spills = spills
         self._path = None if os.fspath(location) == IN_MEMORY else _real(location)
-        self._closed = False
         self._writing: apsw.Connection | None = None  # the one that writes; a fork closes it
         self._idle: queue.LifoQueue[apsw.Connection] = queue.LifoQueue()
         self._memory_lock = threading.RLock()  # an in-memory store has one connection: its users take turns
@@ -69,17 +70,6 @@ class SqliteStore(Store):
     def file_writer(self, *, patience_s: float | None = None, space: str | None = None) -> Generator[FileWriter]:
         with self._transaction(patience_s) as sql:
             yield FileWriter(sql)
-
-    def tend(self) -> int:
-        return 0
-
-    @property
-    def scrubs_itself(self) -> bool:
-        return True
-
-    @property
-    def unscrubbed(self) -> tuple[str, ...]:
-        return ("unused space in the file and its write-ahead log, until settle() overwrites it",)
 
     def scrub(self) -> tuple[str, ...]:
         # Deleted rows and freed pages are zeroed as they go (secure_delete). Rows that SQLite moved between pages left
@@ -109,11 +99,6 @@ class SqliteStore(Store):
             finally:
                 copy.close()
 
-    def schema(self) -> int:
-        self._check_usable()
-        with in_our_words(), in_use(self), self._reading() as connection:
-            return schema.version(connection)
-
     def size(self, *, by_part: bool = False) -> tuple[int, dict[str, int]]:
         self._check_usable()
         with in_our_words(), in_use(self), self._reading() as connection:
@@ -122,10 +107,10 @@ class SqliteStore(Store):
         return self._bytes_on_disk() or pages, parts
 
     def close(self) -> None:
-        if self._closed:
+        if self.closed:
             return
-        self._closed = True
-        if not self._is_ours():  # a forked child must not touch its parent's connections
+        self.closed = True
+        if not self._is_ours():
             return
         # A thread that is writing finishes first; those that wait behind it are told that the store is closed.
         with in_our_words(), self._turn.taken_here(), in_use(self), self._memory_guard():
@@ -135,7 +120,7 @@ class SqliteStore(Store):
 
     def disconnect(self) -> None:
         # What is in memory alone would be lost; in a forked child it is a copy that nobody can use.
-        if self._path is not None and not self._closed:
+        if self._path is not None and not self.closed:
             self._close_connections()
             self._held.drop_gone()
 
@@ -144,7 +129,7 @@ class SqliteStore(Store):
     @contextmanager
     def _transaction(self, patience_s: float | None = None) -> Generator[SqliteSnapshot]:
         self._check_usable()
-        if self._read_only:
+        if self.read_only:
             raise StoreReadOnly
         deadline = time.monotonic() + (patience_s or self._settings.busy_timeout_s)
         with in_our_words(), self._turn.taken(patience_s), in_use(self), self._memory_guard():
@@ -176,26 +161,26 @@ class SqliteStore(Store):
     def _open(self, *, create: bool) -> None:
         there = inspect(self._path, create=create and not self._settings.read_only) if self._path else False
         writable = self._path is None or not there or os.access(self._path, os.W_OK)
-        self._read_only = self._settings.read_only or not writable
+        self.read_only = self._settings.read_only or not writable
         self._turn = Turn(
-            None if self._path is None or self._read_only else Path(f"{self._path}-lock"), self._settings.busy_timeout_s
+            None if self._path is None or self.read_only else Path(f"{self._path}-lock"), self._settings.busy_timeout_s
         )
         self._held = Held(self._path)
         try:
             self._held.take(self._settings.busy_timeout_s)
             self._turn.check_locks(new=not there)
-            self._writing = connect(self._path, self._settings, read_only=self._read_only, spills=self._spills)
+            self._writing = connect(self._path, self._settings, read_only=self.read_only, spills=self._spills)
         except BaseException:
             self._held.release()
             raise
         writing = self._writing
         try:
             have = schema.version(writing)
-            check_schema(have, "sqlite", read_only=self._read_only)
+            check_schema(have, "sqlite", read_only=self.read_only)
             if have < newest_schema("sqlite"):
                 with self._turn.taken():
                     schema.migrate(writing)
-            if self._path is not None and not self._read_only and writing.pragma("journal_mode") != "wal":
+            if self._path is not None and not self.read_only and writing.pragma("journal_mode") != "wal":
                 with self._turn.taken():  # the switch needs the file alone, and nobody's patience covers it
                     writing.pragma("journal_mode", "wal")
             self._digests = Digests(writing)
@@ -207,22 +192,13 @@ class SqliteStore(Store):
             self._held.release()
             raise
 
-    def _check_usable(self) -> None:
-        if self._closed:
-            raise Closed
-        if not self._is_ours():
-            raise StoreForked
-
-    def _is_ours(self) -> bool:
-        return os.getpid() == self._pid
-
     def _connected(self) -> apsw.Connection:
         """Give the connection that writes, opened again if a fork closed it; the caller holds the turn."""
-        if self._closed:
+        if self.closed:
             raise Closed
         self._check_in_place()
         if self._writing is None:
-            self._writing = connect(self._path, self._settings, read_only=self._read_only)
+            self._writing = connect(self._path, self._settings, read_only=self.read_only)
             self._digests = Digests(self._writing)
             self._held.take(self._settings.busy_timeout_s)  # of a log that was made since
         return self._writing
@@ -242,21 +218,21 @@ class SqliteStore(Store):
                 yield self._connected()
             return
         self._check_in_place()
-        frozen = self._read_only and is_frozen(self._path)  # then a connection would never see what others write
+        frozen = self.read_only and is_frozen(self._path)  # then a connection would never see what others write
         if frozen:
             self._let_go_of_idle()
             self._caches.clear()
         try:
             connection = self._idle.get_nowait()
         except queue.Empty:
-            connection = connect(self._path, self._settings, read_only=self._read_only)
+            connection = connect(self._path, self._settings, read_only=self.read_only)
         try:
             yield connection
         except BaseException:
             if self._is_ours():
                 connection.close()
             raise
-        if self._idle.qsize() < _IDLE_READERS and not self._closed and not frozen:
+        if self._idle.qsize() < _IDLE_READERS and not self.closed and not frozen:
             self._idle.put(connection)
         else:
             connection.close()

@@ -66,6 +66,8 @@ class Turn:
 
     def __init__(self, lock_path: Path | None, timeout_s: float) -> None:
         self._path = lock_path
+        # The file whose lock file this is: who may write the one may lock the other.
+        self._memory = None if lock_path is None else lock_path.with_name(lock_path.name.removesuffix("-lock"))
         self._pid = os.getpid()
         self._timeout_s = timeout_s
         self._threads = _FairLock()
@@ -134,11 +136,6 @@ class Turn:
                 raise StoreReadOnly(f"The lock file {path} can't be written ({error.strerror}).") from error
         return self._fd
 
-    @property
-    def _memory(self) -> Path | None:
-        """The file whose lock file this is: who may write the one may lock the other."""
-        return None if self._path is None else self._path.with_name(self._path.name.removesuffix("-lock"))
-
     def _tried(self, fd: int) -> bool:
         try:
             return _try_lock(fd)
@@ -206,38 +203,22 @@ class _FairLock:
     """A lock that is granted in the order in which it was asked for (threading.Lock is not)."""
 
     def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._queue: list[threading.Event] = []
-        self._held = False
+        self._changed = threading.Condition()
+        self._queue: list[object] = []  # the holder is the first
 
     def acquire(self, timeout_s: float) -> bool:
-        with self._guard:
-            if not self._held and not self._queue:
-                self._held = True
-                return True
-            turn = threading.Event()
-            self._queue.append(turn)
-        try:
-            turn.wait(timeout_s)
-        except BaseException:  # who is interrupted stands in nobody's way
-            with self._guard:
-                if turn.is_set():
-                    self._hand_on()
-                else:
-                    self._queue.remove(turn)
-            raise
-        with self._guard:
-            if turn.is_set():
-                return True
-            self._queue.remove(turn)
-            return False
+        me, granted = object(), False
+        with self._changed:
+            self._queue.append(me)
+            try:
+                granted = self._changed.wait_for(lambda: self._queue[0] is me, timeout_s)
+            finally:
+                if not granted:  # also who is interrupted stands in nobody's way
+                    self._queue.remove(me)
+                    self._changed.notify_all()
+        return granted
 
     def release(self) -> None:
-        with self._guard:
-            self._hand_on()
-
-    def _hand_on(self) -> None:
-        if self._queue:
-            self._queue.pop(0).set()
-        else:
-            self._held = False
+        with self._changed:
+            self._queue.pop(0)
+            self._changed.notify_all()
