@@ -124,7 +124,7 @@ def test_only_the_first_moment_of_a_session_waits(home: str, monkeypatch: pytest
         run(home, "UserPromptSubmit", prompt="hello")
         took.append(time.monotonic() - started)
     assert took[0] > 1 > took[1]
-    assert state.is_start_owed(home, "now")
+    assert state.start_owed_since(home, "now") is not None
 
 
 def test_an_agent_without_context_beside_prompts_waits_at_the_start(
@@ -259,7 +259,7 @@ def test_what_is_owed_is_told_though_the_rest_takes_too_long(home: str) -> None:
     os.remove(f"{home}/{client.SOCKET}")
     assert done.returncode == 0
     assert "You are Atlas." in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
-    assert not state.is_start_owed(home, "now")
+    assert state.start_owed_since(home, "now") is None
 
 
 def test_what_could_not_be_told_is_still_owed(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,9 +275,9 @@ def test_what_could_not_be_told_is_still_owed(home: str, monkeypatch: pytest.Mon
     with monkeypatch.context() as patched:
         patched.setattr("sys.stdout", Closed())
         run(home, "UserPromptSubmit", prompt="hello")
-    assert state.is_start_owed(home, "now")
+    assert state.start_owed_since(home, "now") is not None
     run(home, "UserPromptSubmit", prompt="hello")
-    assert not state.is_start_owed(home, "now")
+    assert state.start_owed_since(home, "now") is None
 
 
 @pytest.mark.parametrize("said", [b"", b"nonsense\n", b"[]\n", b"\xff\n", b"{" * 100_000])

@@ -15,7 +15,7 @@ _INTERRUPTED = 130
 _BROKEN_PIPE = 141
 _PROGRAMS = {"mcp": "mcp", "serve": "http"}  # the package of each
 # Where a verb runs that is no operation.
-_MODULES = {"doctor": "cli.doctor", "init": "cli.init", "hook": "hooks.commands"}
+_MODULES = {"doctor": "cli.doctor", "init": "cli.init", "hook": "hooks.install"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

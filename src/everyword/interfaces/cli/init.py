@@ -17,8 +17,7 @@ from everyword.interfaces.cli.defaults import default_path
 from everyword.interfaces.cli.parser import Request
 from everyword.interfaces.cli.terminal import Terminal
 from everyword.interfaces.hooks.agents import AGENTS, Agent
-from everyword.interfaces.hooks.commands import ALL, undo
-from everyword.interfaces.hooks.install import add_server, has_plugin, install
+from everyword.interfaces.hooks.install import ALL, add_server, has_plugin, install, undo
 from everyword.private_files import make_private_folder
 from everyword.settings import expanded
 

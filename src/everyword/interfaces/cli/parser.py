@@ -15,7 +15,7 @@ from everyword.errors import InvalidInput
 from everyword.interfaces.cli.defaults import HELP
 from everyword.interfaces.operations import BY_NAME, Operation, Parameter
 from everyword.interfaces.operations.parameters import FLAG, INTEGER, PATH, TEXT, TEXTS, Kind
-from everyword.interfaces.operations.registry import flag, required, writes
+from everyword.interfaces.operations.registry import Unnamed, flag, named, required, writes
 from everyword.types.times import LOCAL
 
 if TYPE_CHECKING:
@@ -71,10 +71,9 @@ _HOOK = required(
 )
 
 # The verbs that only the command line has. A verb of two words belongs to a group, which its first word names.
-OWN_VERBS = (
-    writes("doctor", "check the installation, the file and the model, and say what to do"),
-    writes(
-        "watch",
+_OWN_VERBS: dict[str, Unnamed] = {
+    "doctor": writes("check the installation, the file and the model, and say what to do"),
+    "watch": writes(
         "print new events, concepts, intents and jobs from any process as they arrive",
         Parameter("every", INTEGER, "seconds between checks (default: 1)"),
         Parameter("count", INTEGER, "stop after this many (default: never)"),
@@ -85,8 +84,7 @@ OWN_VERBS = (
             options=("--kind",),
         ),
     ),
-    writes(
-        "init",
+    "init": writes(
         "set up a memory: location, imports, hooks, MCP",
         Parameter("skip", TEXTS, "skip a step: import, vectors, hooks or mcp; may be repeated"),
         flag("yes", "run every step without asking"),
@@ -95,29 +93,25 @@ OWN_VERBS = (
         details="Every step is shown, confirmed and optional. It is safe to run again. --wing: the wing of this "
         "folder's sessions (default: its name).",
     ),
-    writes(
-        "sync",
+    "sync": writes(
         "keep a folder of Markdown notes and a memory in step",
         required("folder", "a folder of .md files", PATH),
         details="It imports the notes, writes the statements of each note into a generated section at its end, and "
         "takes edits of that section as corrections. Everything else in a note stays as it is.",
         creates=True,
     ),
-    writes(
-        "migrate",
+    "migrate": writes(
         "copy a whole memory into an empty one, such as from a file to PostgreSQL or back",
         required("source", "a path, or postgresql://...", PATH),
         required("target", "a path, or postgresql://...; empty, or an interrupted copy", PATH),
         details="It can be interrupted and run again. All rows are compared at the end. The source is not changed.",
     ),
-    writes(
-        "worker",
+    "worker": writes(
         "run the queued work of a memory on PostgreSQL (vectors, statements, LLM readings)",
         flag("once", "stop when no work is left"),
         details="Start as many workers as you like, on any machine: one works on a space at a time.",
     ),
-    writes(
-        "keys create",
+    "keys create": writes(
         "create a key and show it once",
         required("name", "a label for the key"),
         Parameter("permission", TEXT, "read, write or admin (default: read)", options=("--may",)),
@@ -131,35 +125,33 @@ OWN_VERBS = (
         method="admin.create_key",
         creates=True,
     ),
-    writes("keys list", "list keys, including expired ones", method="admin.api_keys", creates=True, result="keys"),
-    writes("keys revoke", "revoke a key", _ID, method="admin.revoke_key", creates=True, result="key"),
-    writes(
-        "webhooks add",
+    "keys list": writes("list keys, including expired ones", method="admin.api_keys", creates=True, result="keys"),
+    "keys revoke": writes("revoke a key", _ID, method="admin.revoke_key", creates=True, result="key"),
+    "webhooks add": writes(
         "add an address that the service sends the changes of a space to",
         required("url", "accepts a POST with JSON"),
         _KINDS,
         method="admin.add_webhook",
         creates=True,
     ),
-    writes("webhooks list", "list webhooks and their state", method="admin.webhooks", creates=True, result="webhooks"),
-    writes("webhooks remove", "remove a webhook", _ID, method="admin.remove_webhook", creates=True, result="removed"),
-    writes(
-        "hook install",
+    "webhooks list": writes("list webhooks and their state", method="admin.webhooks", creates=True, result="webhooks"),
+    "webhooks remove": writes("remove a webhook", _ID, method="admin.remove_webhook", creates=True, result="removed"),
+    "hook install": writes(
         "save an agent's conversations, and tell it what the memory knows",
         *(_AGENT, _SETTINGS, _DRY_RUN, _YES, _HOME),
         Parameter("save_every", INTEGER, "messages between two saves (default: 15)", options=("--every",)),
         Parameter("redact", TEXT, "what to remove: credentials (default), personal or none"),
         Parameter("secret_patterns", PATH, "a JSON file with patterns of secrets"),
     ),
-    writes(
-        "hook uninstall",
+    "hook uninstall": writes(
         "remove the hooks of an agent, or, as `all`, of every file that was changed",
         *(_AGENT, _SETTINGS, _DRY_RUN, _YES, _HOME),
     ),
-    writes("hook status", "show what is installed and switched on, and the last errors", _HOME),
-    writes("hook on", "switch a hook on", _HOOK, _HOME),
-    writes("hook off", "switch a hook off", _HOOK, _HOME),
-)
+    "hook status": writes("show what is installed and switched on, and the last errors", _HOME),
+    "hook on": writes("switch a hook on", _HOOK, _HOME),
+    "hook off": writes("switch a hook off", _HOOK, _HOME),
+}
+OWN_VERBS = named(_OWN_VERBS)
 PROGRAMS = ("mcp", "serve")  # servers, which parse their own arguments
 VERBS = BY_NAME | {verb.name: verb for verb in OWN_VERBS}
 GROUPS = {name.split()[0] for name in VERBS if " " in name}

@@ -23,6 +23,7 @@ _SPEAKER, _WORDS = rb'"role": ?"(?:user|assistant)"', rb'"(?:content": ?"|type":
 _KEPT = "Everyword keeps this message in the user's long-term memory. Tell the user so, in a few words."
 _ASKING_SHARE = 0.9  # of a hook's time limit for requests; the rest is left to print the answer
 _ASK_AGAIN_S = 0.03  # while the resident process starts
+_JUST_S = 5.0  # after the start of a session, in which the resident process may still be starting
 _SCANNED_CHARS = 5_000  # of a prompt, for "remember that"
 
 
@@ -114,8 +115,9 @@ class _Hook:
             is_kept = self._save_elsewhere(awaits=prompt[:200])
         if not self._agent.takes_context_of_prompt:
             return
-        just = state.has_just_started(self._home, self._session)  # a program may ask once and end; later, nobody waits
-        start_text = self._start(waits=just) if state.is_start_owed(self._home, self._session) else None
+        owed = state.start_owed_since(self._home, self._session)
+        # Right after the start, a program may ask once and end; later, nobody waits.
+        start_text = None if owed is None else self._start(waits=owed < _JUST_S)
         lines = ""
         if self._settings.inject_prompt and prompt.strip() and not prompt.startswith("/"):  # a slash command
             lines = self._ask({"do": "prompt", "prompt": prompt, "session": self._session})

@@ -28,7 +28,6 @@ _SWITCHES = ("inject_prompt", "resident", "save_tools")
 _FOLDER = "saved"
 _OWED = "owed-"
 _KEPT_S = 60 * 24 * 3600  # by then agents have removed the transcript
-_JUST_S = 5.0  # after the start of a session, in which the resident process may still be starting
 LOG_FILE = "hooks.log"
 _MOST_LOG_BYTES = 1 << 20  # then the log is rotated
 
@@ -99,11 +98,7 @@ def from_json(document: Any) -> HookSettings:
     if not isinstance(fields.get("memory"), str):
         raise _invalid("The hook settings name no memory.", "Run: everyword hook install")
     for name, value in fields.items():
-        if name == "off":
-            fields[name] = (
-                tuple(str(one) for one in cast("list[Any]", value)) if isinstance(value, list | tuple) else ()
-            )
-        elif not isinstance(value, _types(HookSettings._field_defaults.get(name))):
+        if not isinstance(value, _types(HookSettings._field_defaults.get(name))):
             raise _invalid(f"Invalid value {value!r} of the hook setting {name}.")
     return HookSettings(**fields)
 
@@ -111,6 +106,8 @@ def from_json(document: Any) -> HookSettings:
 def _types(default: object) -> tuple[type, ...]:
     if default is None:
         return (str, type(None))
+    if isinstance(default, tuple):
+        return (tuple, list)
     return (float, int) if isinstance(default, float) else (default.__class__,)
 
 
@@ -133,7 +130,7 @@ def switched(settings: HookSettings, name: str, *, on: bool) -> HookSettings:
         return settings._replace(**{name: on})
     if name not in EVENTS:
         raise _invalid(f"Unknown switch {name!r}.", f"Known: {', '.join((*EVENTS, *_SWITCHES))}.")
-    return settings._replace(off=tuple(one for one in settings.off if one != name) + (() if on else (name,)))
+    return settings._replace(off=(*(one for one in settings.off if one != name), *(() if on else (name,))))
 
 
 def _invalid(detail: str, fix: str | None = None) -> InvalidSetting:
@@ -194,16 +191,11 @@ def owe_start(home: str, session: str) -> None:
         file.write("{}")
 
 
-def is_start_owed(home: str, session: str) -> bool:
-    """Tell whether a session still needs the text of its start."""
-    return os.path.exists(_owed(home, session))
-
-
-def has_just_started(home: str, session: str) -> bool:
-    """Tell whether a session that needs the text of its start began a moment ago."""
+def start_owed_since(home: str, session: str) -> float | None:
+    """Return the seconds since a session began that still needs the text of its start; None for others."""
     with suppress(OSError):
-        return time.time() - os.path.getmtime(_owed(home, session)) < _JUST_S
-    return False
+        return time.time() - os.path.getmtime(_owed(home, session))
+    return None
 
 
 def clear_owed_start(home: str, session: str) -> None:

@@ -29,7 +29,7 @@ from everyword.interfaces.mcp.tools import AgentTool, ToolSet, agent_tools, hint
 from everyword.text.rendering import json_text
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import Receive, Scope, Send
 
 R = TypeVar("R")
 Json = dict[str, Any]
@@ -274,10 +274,10 @@ def serve_http(opened: OpenMemory, host: str, port: int, *, token: str | None, *
         enable_dns_rebinding_protection=here, allowed_hosts=own, allowed_origins=[f"http://{name}" for name in own]
     )
     manager = StreamableHTTPSessionManager(build(opened, **options), json_response=True, security_settings=security)
-    app: ASGIApp = Starlette(routes=[Route(_PATH, _Endpoint(manager))], lifespan=lambda _: manager.run())
+    app = Starlette(routes=[Route(_PATH, _Endpoint(manager, token))], lifespan=lambda _: manager.run())
     opened.warm()
     config = uvicorn.Config(
-        app if not token else _TokenRequired(app, token),
+        app,
         host=host,
         port=port,
         log_level="warning",
@@ -291,30 +291,18 @@ def serve_http(opened: OpenMemory, host: str, port: int, *, token: str | None, *
 
 
 class _Endpoint:
-    """The session manager as an application."""
+    """The session manager as an application, which requires the token if there is one."""
 
-    def __init__(self, manager: Any) -> None:
+    def __init__(self, manager: Any, token: str | None) -> None:
         self._manager = manager
+        self._expected = f"Bearer {token}".encode() if token else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._manager.handle_request(scope, receive, send)
+        from starlette.responses import PlainTextResponse
 
-
-class _TokenRequired:
-    """Wraps an application and requires the token."""
-
-    def __init__(self, app: ASGIApp, token: str) -> None:
-        self._app = app
-        self._expected = f"Bearer {token}".encode()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not self._has_token(scope):
-            headers = [(b"content-type", b"text/plain"), (b"www-authenticate", b"Bearer")]
-            await send({"type": "http.response.start", "status": 401, "headers": headers})
-            await send({"type": "http.response.body", "body": b"Send the token: Authorization: Bearer TOKEN\n"})
-            return
-        await self._app(scope, receive, send)
-
-    def _has_token(self, scope: Any) -> bool:
-        authorization = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
-        return hmac.compare_digest(authorization, self._expected)
+        given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+        if self._expected is None or hmac.compare_digest(given, self._expected):
+            await self._manager.handle_request(scope, receive, send)
+        else:
+            told = "Send the token: Authorization: Bearer TOKEN\n"
+            await PlainTextResponse(told, 401, {"www-authenticate": "Bearer"})(scope, receive, send)

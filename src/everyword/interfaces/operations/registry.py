@@ -6,7 +6,7 @@ an entry here and a passage in the docs. Nothing heavy is imported: `everyword -
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
@@ -98,17 +98,25 @@ def flag(name: str, help: str) -> Parameter:
     return Parameter(name, FLAG, help, default=False)
 
 
-def writes(name: str, summary: str, *parameters: Parameter, **more: Any) -> Operation:
+Unnamed = Callable[[str], Operation]
+
+
+def writes(summary: str, *parameters: Parameter, **more: Any) -> Unnamed:
     """Make an operation that may change the memory."""
-    return Operation(name, summary, parameters=parameters, **more)
+    return lambda name: Operation(name, summary, parameters=parameters, **more)
 
 
-def _reads(name: str, summary: str, *parameters: Parameter, **more: Any) -> Operation:
-    return Operation(name, summary, parameters=parameters, read_only=True, **more)
+def _reads(summary: str, *parameters: Parameter, **more: Any) -> Unnamed:
+    return lambda name: Operation(name, summary, parameters=parameters, read_only=True, **more)
 
 
-def _lists(name: str, summary: str, *parameters: Parameter, **more: Any) -> Operation:
-    return _reads(name, summary, *parameters, result=name, **more)
+def _lists(summary: str, *parameters: Parameter, **more: Any) -> Unnamed:
+    return lambda name: _reads(summary, *parameters, result=name, **more)(name)
+
+
+def named(operations: Mapping[str, Unnamed]) -> tuple[Operation, ...]:
+    """Give operations the names under which they are listed."""
+    return tuple(operation(name) for name, operation in operations.items())
 
 
 _WING = Parameter("wing", TEXT, "a person or project inside the space")
@@ -156,9 +164,8 @@ _RECALL = (
 )
 
 # In the order in which surfaces list them.
-OPERATIONS = (
-    writes(
-        "add",
+_OPERATIONS: dict[str, Unnamed] = {
+    "add": writes(
         "remember one event, or a list of chat messages",
         Parameter(
             "text",
@@ -188,8 +195,7 @@ OPERATIONS = (
         several="written",
         creates=True,
     ),
-    writes(
-        "import",
+    "import": writes(
         "remember files, folders and zips: chats, mail, notes, documents, tables, another memory",
         Parameter("path", PATH, "a file, folder or zip", required=True, positional=True, several=True),
         Parameter("format", TEXT, "the format, where it can't be detected"),
@@ -208,24 +214,21 @@ OPERATIONS = (
         creates=True,
         progress=True,
     ),
-    _reads("recall", "find the events that answer a question, best first", *_RECALL),
-    _reads(
-        "context",
+    "recall": _reads("find the events that answer a question, best first", *_RECALL),
+    "context": _reads(
         "write a prompt-ready, cited context for a question",
         _QUERY,
         _budget(1200),
         _text("style", "plain, or reasoning: add an instruction that fits the question", default="plain"),
         *_SCOPE,
     ),
-    _reads(
-        "ask",
+    "ask": _reads(
         "answer a question with a citation, or say that the memory holds no answer",
         _QUERY,
         _number("budget", 1200, "at most this many tokens of context for an LLM"),
         *_SCOPE,
     ),
-    _reads(
-        "wake_up",
+    "wake_up": _reads(
         "list what an agent should know before a conversation: who it is, and what matters now",
         _budget(170),
         _WING,
@@ -233,8 +236,7 @@ OPERATIONS = (
         _NOW,
         details="Each line is cited. The lines stay the same until something new happens.",
     ),
-    writes(
-        "identity",
+    "identity": writes(
         "show or set who the agent is; every wake_up starts with it",
         Parameter("text", TEXT, "the identity, in about 50 tokens (default: show it)", positional=True),
         _WING,
@@ -244,8 +246,7 @@ OPERATIONS = (
         may_be_none=True,
         result="identity",
     ),
-    _lists(
-        "statements",
+    "statements": _lists(
         "list attributes, preferences, plans, tasks, decisions and other statements, each with its quote",
         Parameter("kind", TEXT, "attribute, fact, preference, habit, event, plan, task, decision ..."),
         Parameter("about", TEXT, "only about this person or thing"),
@@ -255,8 +256,7 @@ OPERATIONS = (
         _NEWEST_FIRST,
         _LIMIT,
     ),
-    _reads(
-        "history",
+    "history": _reads(
         "show how a statement changed, with quotes and reasons",
         Parameter("id", TEXT, "a statement's id", positional=True),
         Parameter(
@@ -266,44 +266,38 @@ OPERATIONS = (
             options=("--event",),
         ),
     ),
-    writes(
-        "correct",
+    "correct": writes(
         "correct a statement, and its facts, in your own words; its history keeps the old version",
         _STATEMENT,
         required("text", "the correct statement"),
         _BY,
     ),
-    writes(
-        "retract",
+    "retract": writes(
         "retract a statement and end its facts; it stays in its history",
         _STATEMENT,
         _text("reason", "ended: it was true and no longer is; never_true: it was never true", default="ended"),
         Parameter("at", TIME, "for ended: when it ceased to be true (default: now)"),
         _BY,
     ),
-    _lists(
-        "records",
+    "records": _lists(
         "list edits: identities, corrections, retractions, answers to intents, undone changes",
         Parameter("kind", TEXT, "identity, correction, retraction, feedback or undo_change"),
         _LIMIT,
         method="admin.records",
     ),
-    _lists(
-        "entities",
+    "entities": _lists(
         "list people, organisations, projects, places and things, the most mentioned first",
         Parameter("type", TEXT, "person, organisation, project, place, thing or topic"),
         Parameter("prefix", TEXT, "the beginning of one of its names", positional=True),
         _LIMIT,
         method="graph.entities",
     ),
-    _reads(
-        "entity",
+    "entity": _reads(
         "show who or what a name refers to: its names, its type, and when it was mentioned",
         required("name", "any of its names, or its id"),
         method="graph.entity",
     ),
-    _lists(
-        "facts",
+    "facts": _lists(
         "list what is true of a person or thing, with its time and its quotes",
         Parameter("subject", TEXT, "only this person or thing; any of its names", positional=True),
         Parameter("relation", TEXT, "such as lives_in, works_at, married_to or likes"),
@@ -311,8 +305,7 @@ OPERATIONS = (
         Parameter("known_at", TIME, "answer with what the memory knew at this time"),
         _LIMIT,
     ),
-    _lists(
-        "timeline",
+    "timeline": _lists(
         "list what was true of a person or thing and what happened to it, in order of time",
         required("entity", "any of its names"),
         Parameter("since", TIME, "only what was true or happened at this time or later"),
@@ -320,19 +313,17 @@ OPERATIONS = (
         _LIMIT,
         method="graph.timeline",
     ),
-    _lists(
-        "conflicts", "list facts that contradict each other where no later statement decides", method="graph.conflicts"
+    "conflicts": _lists(
+        "list facts that contradict each other where no later statement decides", method="graph.conflicts"
     ),
-    writes(
-        "merge",
+    "merge": writes(
         "merge two names that mean one person or thing",
         required("gone", "the name that is merged"),
         required("into", "the name that stays"),
         method="graph.merge",
         details="Events stay as they are. `undo` reverts it.",
     ),
-    writes(
-        "split",
+    "split": writes(
         "split names off a person or thing that is really two",
         required("entity", "the person or thing that is two"),
         Parameter(
@@ -341,15 +332,13 @@ OPERATIONS = (
         method="graph.split",
         details="Events stay as they are. `undo` reverts it.",
     ),
-    _lists("edits", "list merges and splits, with the numbers that `undo` takes", method="graph.edits"),
-    writes(
-        "undo",
+    "edits": _lists("list merges and splits, with the numbers that `undo` takes", method="graph.edits"),
+    "undo": writes(
         "revert a merge or split",
         required("number", "its number, as `edits` lists it", INTEGER),
         method="graph.undo",
     ),
-    _lists(
-        "intents",
+    "intents": _lists(
         "list open goals, each with its quotes",
         Parameter("status", TEXT, "resolved, rejected, deferred, expired or any (default: pending and scheduled)"),
         Parameter("category", TEXT, "task or plan"),
@@ -358,8 +347,7 @@ OPERATIONS = (
         _AS_OF,
         method="intents.list",
     ),
-    writes(
-        "answer_intent",
+    "answer_intent": writes(
         "answer an intent: accept, modify, defer, reject or done",
         required("id", "an intent's id"),
         required("answer", "accept, modify, defer, reject or done"),
@@ -370,69 +358,60 @@ OPERATIONS = (
         details="The log keeps the answer. It changes how readily intents of the same category are shown; a rejected "
         "intent is never shown again.",
     ),
-    _reads(
-        "window",
+    "window": _reads(
         "show what matters now, without a question: events, concepts and intents in three tiers",
         _budget(2000),
         _NOW,
         _AS_OF,
         method="concepts.window",
     ),
-    _reads(
-        "palace",
+    "palace": _reads(
         "show the memory as a place: wing, room (concept), hall (kind), closet (summary), drawer (event)",
         _number("rooms", 20, "at most this many rooms of a wing"),
         _number("drawers", 10, "at most this many events of a room"),
         _AS_OF,
         method="concepts.palace",
     ),
-    _lists(
-        "concepts",
+    "concepts": _lists(
         "list concepts: themes that three or more events share",
         Parameter("about", TEXT, "only concepts with this word in their label, keys or names"),
         _AS_OF,
         _LIMIT,
         method="concepts.list",
     ),
-    _reads(
-        "concept",
+    "concept": _reads(
         "show one concept with its events, its edges and its journal",
         required("id", "a concept's id"),
         _AS_OF,
         method="concepts.get",
     ),
-    writes(
-        "fold",
+    "fold": writes(
         "fold queued events into concepts, or show what that would change",
         flag("dry_run", "change nothing"),
         method="concepts.fold",
         details="Events are folded as they are written. Some wait after an import, or where folding is off.",
         scope="space",
     ),
-    _reads(
-        "journal",
+    "journal": _reads(
         "list changes of the concept graph, with reasons and events",
         Parameter("about", TEXT, "only changes around a concept or an event, by its id"),
         _limit(50),
         method="concepts.journal",
         result="entries",
     ),
-    writes(
-        "undo_change",
+    "undo_change": writes(
         "revert a change of the concept graph, for good",
         required("id", "the id of a journal entry"),
         _BY,
         method="concepts.undo",
     ),
-    _reads(
-        "show",
+    "show": _reads(
         "show one event in full",
         Parameter("id", TEXT, "the event's id, as recall cites it; its first six digits are enough", positional=True),
         Parameter("key", TEXT, "instead of ID: your own id for the event"),
         method="get",
     ),
-    _lists(
-        "sessions",
+    "sessions": _lists(
         "list sessions, latest first",
         _WING,
         _SPEAKER,
@@ -442,8 +421,7 @@ OPERATIONS = (
         _text("order", "latest, oldest or longest first", default="latest"),
         _LIMIT,
     ),
-    _lists(
-        "events",
+    "events": _lists(
         "list events in the order in which they happened",
         _WING,
         _SESSION,
@@ -457,8 +435,7 @@ OPERATIONS = (
         _NEWEST_FIRST,
         _LIMIT,
     ),
-    writes(
-        "forget",
+    "forget": writes(
         "remove events and everything derived from them, for good",
         Parameter("ids", TEXTS, "this event; may be given more than once", options=("--id",)),
         Parameter("keys", TEXTS, "the event with this key; may be given more than once", options=("--key",)),
@@ -471,22 +448,19 @@ OPERATIONS = (
         details="An event must meet all conditions. Forgotten events can't be brought back.",
         destructive=True,
     ),
-    _reads(
-        "stats",
+    "stats": _reads(
         "count what a space holds, and show the size of the file",
         flag("parts", "also show the size of each part of the file (reads all of it)"),
         scope="space",
     ),
-    _reads(
-        "verify",
+    "verify": _reads(
         "check the file, and compare every index with the log",
         flag("deep", "also derive everything again and compare (takes as long as rebuild)"),
         method="admin.verify",
         scope="file",
         progress=True,
     ),
-    writes(
-        "rebuild",
+    "rebuild": writes(
         "rebuild every index from the log",
         Parameter("vectors", FLAG, "keep the vectors", default=True, options=("--words-only",)),
         method="admin.rebuild",
@@ -495,8 +469,7 @@ OPERATIONS = (
         progress=True,
         result="rebuilt",
     ),
-    writes(
-        "settle",
+    "settle": writes(
         "do all queued work, such as vectors that a model failed to compute",
         flag("scrub", "on PostgreSQL, also rewrite the tables after a forget, which locks them"),
         method="admin.settle",
@@ -504,16 +477,14 @@ OPERATIONS = (
         progress=True,
         result="done",
     ),
-    _reads(
-        "backup",
+    "backup": _reads(
         "make a consistent copy of the whole file while others write",
         required("path", "a new file; never overwritten", PATH),
         method="admin.backup",
         scope="file",
         result="written",
     ),
-    _reads(
-        "export",
+    "export": _reads(
         "write a space's events as JSONL for `import`, or its graph, or Markdown notes",
         Parameter("path", PATH, "a new file for the events; never overwritten", positional=True),
         Parameter(
@@ -525,12 +496,12 @@ OPERATIONS = (
         method="admin.export",
         result="events",
     ),
-)
+}
+OPERATIONS = named(_OPERATIONS)
 # Operations for programs, which only the HTTP service and its client offer. The command line has other ways: `import`
 # for many events, `history` for one statement, `doctor` for waiting jobs.
-API_OPERATIONS = (
-    _reads(
-        "activity",
+_API_OPERATIONS: dict[str, Unnamed] = {
+    "activity": _reads(
         "count events in equal parts of time, and list speakers and wings",
         _SPEAKER,
         _SESSION,
@@ -539,8 +510,7 @@ API_OPERATIONS = (
         _number("parts", 120, "number of parts"),
         method="admin.activity",
     ),
-    writes(
-        "add_many",
+    "add_many": writes(
         "remember a batch of events in one transaction: all or none",
         Parameter("events", OBJECTS, "events, each with the parameters of `add`", required=True),
         _REDACT,
@@ -548,16 +518,14 @@ API_OPERATIONS = (
         creates=True,
         result="written",
     ),
-    _reads("statement", "read one statement by its id", required("id", "a statement's id")),
-    _reads(
-        "changes",
+    "statement": _reads("read one statement by its id", required("id", "a statement's id")),
+    "changes": _reads(
         "read changes after a position: events, statements, concepts, intents, jobs, forgotten events",
         Parameter("after", TEXT, 'the position that the previous call returned; "now" for the newest position'),
         _number("limit", 100, "at most this many changes of each kind"),
     ),
-    _reads("glance", "find events by their words alone; faster than `recall`", *_RECALL, method="admin.glance"),
-    _reads(
-        "held",
+    "glance": _reads("find events by their words alone; faster than `recall`", *_RECALL, method="admin.glance"),
+    "held": _reads(
         "list the facts that were true in a span of time, those that covered most of it first",
         Parameter("since", TIME, "start of the span", required=True),
         Parameter("until", TIME, "end of the span", required=True),
@@ -566,40 +534,36 @@ API_OPERATIONS = (
         method="graph.held",
         result="facts",
     ),
-    _reads(
-        "intent",
+    "intent": _reads(
         "read one intent by its id, whatever its status",
         required("id", "an intent's id"),
         _NOW,
         method="intents.get",
     ),
-    _lists("jobs", "list queued jobs, oldest first", _limit(100), method="admin.jobs"),
-    _reads(
-        "map",
+    "jobs": _lists("list queued jobs, oldest first", _limit(100), method="admin.jobs"),
+    "map": _reads(
         "list the strongest concepts, entities and intents, and the edges between them",
         _number("limit", 150, "at most this many nodes"),
         method="graph.map",
     ),
-    _reads(
-        "meta_values",
+    "meta_values": _reads(
         "list the different values that a member of `meta` has",
         required("name", "the name of the member"),
         method="admin.meta_values",
         result="values",
     ),
-    _lists(
-        "receipts",
+    "receipts": _lists(
         "list what was forgotten, latest first: when and how much, never what was said",
         _limit(100),
         method="admin.receipts",
     ),
-    _reads(
-        "redacted",
+    "redacted": _reads(
         "remove secrets from an event as `add` would, without writing it",
         Parameter("event", OBJECT, "an event, with the parameters of `add`", required=True),
         _REDACT,
         method="admin.redacted",
         result="event",
     ),
-)
+}
+API_OPERATIONS = named(_API_OPERATIONS)
 BY_NAME = {operation.name: operation for operation in OPERATIONS}
