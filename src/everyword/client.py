@@ -34,17 +34,17 @@ from everyword.extras import need
 from everyword.interfaces.operations import API_OPERATIONS, OPERATIONS, Operation, Parameter
 from everyword.interfaces.operations.parameters import COUNT, OBJECTS, TEXTS, TIME
 from everyword.memory import Memory
-from everyword.private_files import private_opener
-from everyword.settings import AUTO, beside
+from everyword.private_files import new_file
+from everyword.settings import AUTO
 from everyword.storage.open_files import opened
-from everyword.types.events import Event, Imported, Json, Session
+from everyword.types.events import Event, Imported, Json
 from everyword.types.serialization import element_type, event_to_json, from_json
 from everyword.types.service import Page
-from everyword.types.statements import Statement
 from everyword.types.times import as_datetime
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 _PROBLEM_PREFIX = "urn:everyword:error:"
 _PAGE, _FIRST_PAGE = 500, 20  # entries asked for at a time; at first, for a caller who may stop after a few
@@ -88,6 +88,18 @@ def _remote(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[_R
     @wraps(method)
     def call(self: _Remote, *args: P.args, **kwargs: P.kwargs) -> R:
         return run(self.connection, _bound(method, args, kwargs))
+
+    return call
+
+
+def _paged(method: Callable[Concatenate[Any, P], Page[T]]) -> Callable[Concatenate[_Remote, P], Page[T]]:
+    """Make the method that has the service give a page, as `page_of_events` does."""
+    operation = _OPERATIONS[method.__name__.removeprefix("page_of_")]
+    (kind,) = get_args(get_type_hints(method)["return"])
+
+    @wraps(method)
+    def call(self: _Remote, *args: P.args, **kwargs: P.kwargs) -> Page[T]:
+        return self.connection.page(operation, kind, _bound(method, args, kwargs))
 
     return call
 
@@ -172,20 +184,9 @@ class RemoteAdmin(_Remote):
         with _understood():
             return cast("dict[str, Json]", answer["event"])
 
-    @wraps(Admin.page_of_events)
-    def page_of_events(self, **filters: Any) -> Page[Event]:
-        """Read a page of events."""
-        return self.connection.page(_OPERATIONS["events"], Event, _bound(Admin.page_of_events, (), filters))
-
-    @wraps(Admin.page_of_sessions)
-    def page_of_sessions(self, **filters: Any) -> Page[Session]:
-        """Read a page of sessions."""
-        return self.connection.page(_OPERATIONS["sessions"], Session, _bound(Admin.page_of_sessions, (), filters))
-
-    @wraps(Admin.page_of_statements)
-    def page_of_statements(self, **filters: Any) -> Page[Statement]:
-        """Read a page of statements."""
-        return self.connection.page(_OPERATIONS["statements"], Statement, _bound(Admin.page_of_statements, (), filters))
+    page_of_events = _paged(Admin.page_of_events)
+    page_of_sessions = _paged(Admin.page_of_sessions)
+    page_of_statements = _paged(Admin.page_of_statements)
 
     def export(
         self,
@@ -411,26 +412,17 @@ class Connection:
     def fetched(self, path: str, query: Mapping[str, str], to: str | os.PathLike[str], media_type: str) -> int:
         """Fetch a file; count its lines."""
         self._check_open()
-        target = Path(to).expanduser()
-        if target.exists():
-            raise BadLocation(f"{target} exists already; nothing is overwritten. Choose another name.")
-        partial, lines = beside(target), 0
+        lines = 0
         try:
-            with self._http.stream("GET", path, params=query) as answer:
+            with new_file(Path(to).expanduser()) as file, self._http.stream("GET", path, params=query) as answer:
                 if answer.status_code != 200:
                     raise _refusal(answer.status_code, answer.read())
                 _check_ours(answer, media_type)
-                with open(partial, "wb", opener=private_opener) as file:
-                    for chunk in answer.iter_bytes(_CHUNK):
-                        lines += chunk.count(b"\n")
-                        file.write(chunk)
-            os.replace(partial, target)
-        except OSError as error:
-            raise BadLocation(f"{target} can't be written ({error.strerror}).") from error
+                for chunk in answer.iter_bytes(_CHUNK):
+                    lines += chunk.count(b"\n")
+                    file.write(chunk)
         except self._failed as error:
             raise _unreachable(self.url, error) from error
-        finally:
-            partial.unlink(missing_ok=True)
         return lines
 
     def _check_open(self) -> None:

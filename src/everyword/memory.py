@@ -56,7 +56,6 @@ from everyword.types.events import (
     Answer,
     Context,
     Event,
-    Filter,
     Hit,
     Hits,
     Imported,
@@ -666,7 +665,15 @@ class Memory:
         which = self.scope.filter(wing=wing, session=session, speaker=speaker, until=end)
 
         def seqs_of(reader: Reader) -> Seqs:
-            return self._named(reader, raw_ids, keys, which)
+            named: list[set[int]] = []
+            if raw_ids is not None:
+                named.append({known.seq for known in reader.find(raw_ids).values()})
+            if keys is not None:
+                named.append({known.seq for key in keys if (known := reader.find_key(key)) is not None})
+            seqs = reader.matching(which)
+            for found in (np.array(sorted(some), np.int64) for some in named):
+                seqs = found if seqs is None else np.intersect1d(seqs, found)
+            return np.empty(0, np.int64) if seqs is None else seqs
 
         return upkeep.forget(self.scope.engine, self.scope.space, seqs_of, dry_run=dry_run, scrub=scrub)
 
@@ -739,29 +746,10 @@ class Memory:
         scope = self.scope.space if self.scope.wing is None else f"{self.scope.space}, wing {self.scope.wing}"
         return f"<Memory {self.location or 'within walls'} ({scope})>"
 
-    # Inside
-
     def _write(self, events: Sequence[Given], redact: str | None, wait: bool) -> WrittenBatch:
         from everyword.ingest.write import write
 
         return write(self.scope.engine, self.scope.space, events, wing=self.scope.wing, redact=redact, encode=wait)
-
-    def _named(
-        self, reader: Reader, raw_ids: Sequence[bytes] | None, keys: Sequence[str] | None, which: Filter
-    ) -> Seqs:
-        seqs = reader.matching(which)
-        if raw_ids is not None:
-            named = {known.seq for known in reader.find(raw_ids).values()}
-            seqs = _both(seqs, named)
-        if keys is not None:
-            found = {known.seq for key in keys if (known := reader.find_key(key)) is not None}
-            seqs = _both(seqs, found)
-        return np.empty(0, np.int64) if seqs is None else seqs
-
-
-def _both(seqs: Seqs | None, named: set[int]) -> Seqs:
-    found = np.array(sorted(named), np.int64)
-    return found if seqs is None else np.intersect1d(seqs, found)
 
 
 def _kind_of_change(what: str) -> ChangeKind:

@@ -6,7 +6,13 @@ Existing files keep their mode: the owner may have shared them on purpose.
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from everyword.errors import BadLocation
+from everyword.settings import beside
 
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
@@ -34,6 +40,25 @@ def open_private(path: str | os.PathLike[str], flags: int, *, like: str | os.Pat
 def private_opener(path: str, flags: int) -> int:
     """Open a private file: open(..., opener=private_opener)."""
     return open_private(path, flags)
+
+
+@contextmanager
+def new_file(target: Path) -> Generator[BinaryIO]:
+    """Write a private file, which appears when it is complete; never overwrite one."""
+    if target.exists():
+        raise BadLocation(f"{target} exists already; nothing is overwritten. Choose another name.")
+    partial = beside(target)
+    try:
+        with open(partial, "wb", opener=private_opener) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, target)
+    except OSError as error:
+        raise BadLocation(f"{target} can't be written ({error.strerror}).") from error
+    finally:
+        with suppress(OSError):
+            partial.unlink()
 
 
 def make_private_folder(path: str | os.PathLike[str]) -> None:

@@ -86,7 +86,22 @@ class Graph:
 
         limit: how many nodes at most; half of them are concepts.
         """
-        return draw_map(self.scope, limit=limit)
+        scope, most = self.scope, checked_count("limit", limit, _MOST_DRAWN)
+        concepts = list_concepts(scope, about=None, as_of=None, limit=max(1, most // 2))
+        live = [one for one in read_intents(scope) if one.status in LIVE]
+        intents = live[: max(0, min(_INTENTS, most - len(concepts)))]
+        entities = list_entities(scope, type=None, prefix=None, limit=max(1, most - len(concepts) - len(intents)))
+        ends = [one.last_at for one in (*concepts, *intents)] + [one.last_at for one in entities if one.last_at]
+        # What has faded is seen beside the latest that happened: a memory that rests does not fade as a whole.
+        now = max(ends, default=scope.engine.clock())
+        nodes = [
+            *_concept_nodes(scope, concepts, now),
+            *(_entity_node(one, one.first_at, one.last_at, now) for one in entities if one.first_at and one.last_at),
+            *(_intent_node(one, now) for one in intents),
+        ]
+        known = {node.id for node in nodes}
+        edges = _edges(scope, concepts, entities, intents, now)
+        return Map(nodes=tuple(nodes), edges=tuple(one for one in edges if {one.source, one.target} <= known))
 
     @public
     def merge(self, gone: str, into: str) -> Entity:
@@ -160,27 +175,6 @@ _MENTION_WEIGHT = 0.3  # of an edge between a concept and a name in its events
 _MUCH = 50  # events with a name that make it as strong as anything gets
 
 
-def draw_map(scope: Scope, *, limit: int) -> Map:
-    """Choose the strongest nodes, half of them concepts, and what joins them."""
-    most = checked_count("limit", limit, _MOST_DRAWN)
-    concepts = list_concepts(scope, about=None, as_of=None, limit=max(1, most // 2))
-    live = [one for one in read_intents(scope) if one.status in LIVE]
-    intents = live[: max(0, min(_INTENTS, most - len(concepts)))]
-    entities = list_entities(scope, type=None, prefix=None, limit=max(1, most - len(concepts) - len(intents)))
-    ends = [one.last_at for one in (*concepts, *intents)] + [one.last_at for one in entities if one.last_at]
-    # What has faded is seen beside the latest that happened: a memory that rests does not fade as a whole.
-    now = max(ends, default=scope.engine.clock())
-    nodes = [
-        *_concept_nodes(scope, concepts, now),
-        *(node for one in entities for node in _entity_node(one, now)),
-        *(_intent_node(one, now) for one in intents),
-    ]
-    known = {node.id for node in nodes}
-    edges = [*_concept_links(scope, concepts, now), *_mentions(concepts, entities), *_triggers(intents)]
-    edges += _facts_between(scope, entities)
-    return Map(nodes=tuple(nodes), edges=tuple(one for one in edges if {one.source, one.target} <= known))
-
-
 def _concept_nodes(scope: Scope, concepts: Sequence[Concept], now: datetime) -> list[MapNode]:
     with scope.reader(CONCEPTS) as reader:
         latest = {one.id: reader.recent_members(one.id, limit=_QUOTES)[::-1] for one in concepts}
@@ -206,44 +200,19 @@ def _concept_nodes(scope: Scope, concepts: Sequence[Concept], now: datetime) -> 
     ]
 
 
-def _concept_links(scope: Scope, concepts: Sequence[Concept], now: datetime) -> list[MapEdge]:
-    with scope.reader(CONCEPTS) as reader:
-        edges = reader.concept_edges([one.id for one in concepts], among=True)
-    return [
-        MapEdge(source=one.source, target=one.target, kind=one.kind.value, weight=one.weight_at(now)) for one in edges
-    ]
-
-
-def _facts_between(scope: Scope, entities: Sequence[Entity]) -> list[MapEdge]:
-    known = {one.id for one in entities}
-    if scope.wing is None:
-        with scope.reader(FACTS) as reader:
-            facts = reader.facts(FactFilter(open=True), limit=_FACTS_READ, sources=False)
-    else:
-        facts = list_facts(scope, limit=_FACTS_READ)
-    return [
-        MapEdge(source=fact.subject, target=fact.object, kind=fact.relation, weight=fact.confidence)
-        for fact in facts
-        if fact.open and fact.subject in known and fact.object in known
-    ]
-
-
-def _entity_node(entity: Entity, now: datetime) -> Iterable[MapNode]:
-    if entity.first_at is None or entity.last_at is None:
-        return ()
+def _entity_node(entity: Entity, first_at: datetime, last_at: datetime, now: datetime) -> MapNode:
     also = f", also {', '.join(entity.aliases)}" if entity.aliases else ""
-    node = MapNode(
+    return MapNode(
         id=entity.id,
         kind="entity",
         label=entity.name,
         description=f"{entity.type.value}{also}",
         strength=min(1.0, math.log1p(entity.events) / math.log1p(_MUCH)),
-        weight=decayed(1.0, entity.last_at, now),
+        weight=decayed(1.0, last_at, now),
         events=entity.events,
-        first_at=entity.first_at,
-        last_at=entity.last_at,
+        first_at=first_at,
+        last_at=last_at,
     )
-    return (node,)
 
 
 def _intent_node(intent: Intent, now: datetime) -> MapNode:
@@ -261,15 +230,26 @@ def _intent_node(intent: Intent, now: datetime) -> MapNode:
     )
 
 
-def _mentions(concepts: Sequence[Concept], entities: Sequence[Entity]) -> Iterable[MapEdge]:
+def _edges(
+    scope: Scope, concepts: Sequence[Concept], entities: Sequence[Entity], intents: Sequence[Intent], now: datetime
+) -> Iterable[MapEdge]:
+    with scope.reader(CONCEPTS) as reader:
+        links = reader.concept_edges([one.id for one in concepts], among=True)
+    for link in links:
+        yield MapEdge(source=link.source, target=link.target, kind=link.kind.value, weight=link.weight_at(now))
     named = {name_key(name): one.id for one in entities for name in (one.name, *one.aliases)}
     for concept in concepts:
         for name in concept.entities:
             if (id := named.get(name_key(name))) is not None:
                 yield MapEdge(source=concept.id, target=id, kind="mentions", weight=_MENTION_WEIGHT)
-
-
-def _triggers(intents: Sequence[Intent]) -> Iterable[MapEdge]:
     for intent in intents:
-        for concept in intent.concepts:
-            yield MapEdge(source=concept, target=intent.id, kind="triggers", weight=intent.density)
+        for one in intent.concepts:
+            yield MapEdge(source=one, target=intent.id, kind="triggers", weight=intent.density)
+    if scope.wing is None:
+        with scope.reader(FACTS) as reader:
+            facts = reader.facts(FactFilter(open=True), limit=_FACTS_READ, sources=False)
+    else:
+        facts = list_facts(scope, limit=_FACTS_READ)
+    for fact in facts:
+        if fact.open:
+            yield MapEdge(source=fact.subject, target=fact.object, kind=fact.relation, weight=fact.confidence)

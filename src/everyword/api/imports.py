@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import threading
@@ -13,9 +12,8 @@ from pathlib import Path
 from everyword.api.arguments import checked_path
 from everyword.api.scope import Scope
 from everyword.engine.engine import Progress, silent
-from everyword.errors import BadLocation, EverywordError
-from everyword.private_files import private_opener
-from everyword.settings import beside
+from everyword.errors import EverywordError
+from everyword.private_files import new_file
 from everyword.storage.open_files import is_held
 from everyword.types.events import Event, Imported
 from everyword.types.serialization import event_to_json
@@ -115,22 +113,10 @@ def _there(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 def write_events(path: Path, events: Iterable[Event]) -> int:
     """Write events to a new file atomically; return their number."""
-    if path.exists():
-        raise BadLocation(f"{path} exists already; an export never overwrites. Choose another name.")
-    partial = beside(path)
     count = 0
-    try:
-        # ASCII, so that JSON escapes lone surrogates and they survive.
-        with open(partial, "w", encoding="ascii", newline="\n", opener=private_opener) as file:
-            for event in events:
-                file.write(json.dumps(event_to_json(event)) + "\n")
-                count += 1
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    except OSError as error:
-        raise BadLocation(f"{path} can't be written ({error.strerror}).") from error
-    finally:
-        with contextlib.suppress(OSError):
-            partial.unlink()
+    with new_file(path) as file:
+        for event in events:
+            # ASCII, so that JSON escapes lone surrogates and they survive.
+            file.write(json.dumps(event_to_json(event)).encode("ascii") + b"\n")
+            count += 1
     return count

@@ -8,20 +8,24 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Generator, Iterator, Sequence, Sized
+import types
+import typing
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial, wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, cast
+from functools import lru_cache, partial, wraps
+from itertools import islice
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, Union, Unpack, cast
 
 from everyword import __version__
+from everyword.api import arguments
 from everyword.api.arguments import NO_LIMIT, Conditions, Time, filter_of
 from everyword.engine.engine import Engine
 from everyword.engine.retry import again, repeatable
-from everyword.errors import EverywordError, StoreError
+from everyword.errors import EverywordError, InvalidInput, StoreCorrupt, StoreError
 from everyword.jobs.deriver import behind, catch_up, with_sources
-from everyword.storage.protocol import Reader, Writer
+from everyword.storage.protocol import Reader, Store, Writer
 from everyword.types.events import Filter
 from everyword.types.times import as_datetime
 
@@ -107,6 +111,10 @@ class Scoped(Protocol):
 
 
 S = TypeVar("S", bound=Scoped)
+_MOST_LOOKED_AT = 1_000  # elements of a list whose types are looked at
+_INT64 = 1 << 63
+# Errors of the system, which are told as they are: a file that is missing, a disk that fails, a key that was pressed.
+_NOT_OURS = (OSError, ImportError, MemoryError, StopIteration)
 
 
 def public(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
@@ -130,11 +138,7 @@ def _retried(
     @wraps(method)
     def call(self: S, *args: P.args, **kwargs: P.kwargs) -> R:
         def translated(error: Exception) -> Exception:
-            if isinstance(error, EverywordError) and type(error) is not StoreError:
-                return error
-            from everyword.api.error_translation import translate  # needed only where something fails
-
-            return translate(error, method, (self, *args), kwargs, self.scope.engine.store)
+            return _translated(error, method, (self, *args), kwargs, self.scope.engine.store)
 
         def each(items: Generator[Any]) -> Generator[Any]:
             try:
@@ -172,3 +176,101 @@ def _traced(trace: Any, self: Scoped, method: Callable[..., Any], work: Callable
         if span.is_recording() and isinstance(result, Sized):
             span.set_attribute("everyword.results", len(result))
         return result
+
+
+# Errors
+#
+# A call that fails with an error of Python's has one of two causes that a caller can do something about: an argument of
+# a wrong type, or a damaged store. Both are looked for only after the error, so that a call that works pays nothing. An
+# error with neither cause is a bug of ours, or comes from the caller's own code (a clock, an embedder, a callback), and
+# is passed on as it is.
+
+
+def _translated(
+    error: Exception, method: Callable[..., Any], given: tuple[Any, ...], named: Mapping[str, Any], store: Store | None
+) -> Exception:
+    """Find the error that a caller should see in the place of one that a method raised."""
+    if isinstance(error, _NOT_OURS) or (isinstance(error, EverywordError) and type(error) is not StoreError):
+        return error
+    if not isinstance(error, EverywordError):
+        wrong = _wrong_argument(method, given, named)
+        if wrong is not None:
+            return InvalidInput(wrong)
+    if store is not None and (damage := _damage(store)) is not None:
+        return StoreCorrupt(f"{(StoreCorrupt.__doc__ or '').strip()} ({damage}; {type(error).__name__}: {error})")
+    return error
+
+
+def _damage(store: Store) -> str | None:
+    try:
+        problems = store.audit(deep=False).problems
+    except EverywordError as error:
+        return str(error) if isinstance(error, StoreCorrupt) else None
+    except Exception as error:
+        return f"it can't be checked, {type(error).__name__}: {error}"
+    return f"{problems[0].where}: {problems[0].what}" if problems else None
+
+
+def _wrong_argument(method: Callable[..., Any], given: tuple[Any, ...], named: Mapping[str, Any]) -> str | None:
+    """Say which argument is not of the type that its annotation names; None where all are."""
+    signature = inspect.signature(method)
+    try:
+        bound = signature.bind(*given, **named)
+    except TypeError:
+        return None  # too many arguments, or too few: Python's own words for that are good
+    hints = _hints(method)
+    for name, value in bound.arguments.items():
+        several = signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
+        for one, each in value.items() if several else ((name, value),):
+            if one in hints and not _fits(each, hints[one]):
+                return f"{one} must be {_type_name(hints[one])}, not {_shown(each)}."
+    return None
+
+
+@lru_cache(maxsize=256)
+def _hints(method: Callable[..., Any]) -> dict[str, Any]:
+    """Resolve the annotations of a method; one that can't be resolved here is left out."""
+    function = inspect.unwrap(method)
+    names = {**vars(arguments), **vars(typing), **getattr(function, "__globals__", {})}
+    hints: dict[str, Any] = {}
+    for parameter in inspect.signature(method).parameters.values():
+        annotation = parameter.annotation
+        try:
+            hints[parameter.name] = eval(annotation, names) if isinstance(annotation, str) else annotation
+        except (NameError, AttributeError, TypeError, SyntaxError):
+            continue
+    return {name: hint for name, hint in hints.items() if hint is not inspect.Parameter.empty}
+
+
+def _fits(value: object, hint: Any) -> bool:
+    """Tell whether a value is of a type, as far as types can be told when the program runs."""
+    kind, inner = typing.get_origin(hint) or hint, typing.get_args(hint)
+    if kind in (Union, types.UnionType):
+        return any(_fits(value, one) for one in inner)
+    if kind is Literal:
+        return isinstance(value, Hashable) and value in inner
+    if kind is Callable:
+        return callable(value) and not isinstance(value, type)
+    if kind is Any or not isinstance(kind, type) or getattr(kind, "_is_protocol", False) or typing.is_typeddict(kind):
+        return True
+    if kind in (int, float):
+        return isinstance(value, int | kind) and not isinstance(value, bool) and abs(value) < _INT64
+    if not isinstance(value, kind) or (isinstance(value, str | bytes) and inner):
+        return False
+    if isinstance(value, Mapping | list | tuple) and inner:
+        return all(_fits(one, inner[0]) for one in islice(cast("Iterable[object]", value), _MOST_LOOKED_AT))
+    return True
+
+
+def _type_name(hint: Any) -> str:
+    if typing.get_origin(hint) in (Union, types.UnionType):
+        return " or ".join(dict.fromkeys(_type_name(one) for one in typing.get_args(hint)))
+    if hint is type(None):
+        return "None"
+    return hint.__name__ if isinstance(hint, type) else str(hint).replace("typing.", "").replace("collections.abc.", "")
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value:.3g}" if isinstance(value, float) else f"a number of {value.bit_length()} bits"
+    return type(value).__name__

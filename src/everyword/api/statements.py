@@ -34,7 +34,10 @@ def read_history(scope: Scope, id: str | None, events: Sequence[str] | None) -> 
         raise InvalidInput("Give either a statement's id or events.")
     known = [read_statement(scope, id)] if id is not None else []
     with scope.reader(STATEMENTS) as reader:
-        known += _stated_by(reader, events or ())
+        if events is not None:
+            seqs = {known.event.id: known.seq for known in reader.find([checked_id(id) for id in events]).values()}
+            stated = reader.statements_of(list(seqs.values()))
+            known += [one for id in dict.fromkeys(events) for one in stated.get(seqs.get(id, -1), ())]
         chains = {one.id: one for begun in known for one in reader.versions(begun.id)}
         chain, changes = list(chains.values()), reader.changes(list(chains))
         if scope.wing is not None:
@@ -51,14 +54,6 @@ def read_history(scope: Scope, id: str | None, events: Sequence[str] | None) -> 
             for one in chain
         )
     )
-
-
-def _stated_by(reader: Reader, events: Sequence[str]) -> list[Statement]:
-    """Read what events state, in the order in which they are given."""
-    found = reader.find([checked_id(id) for id in events])
-    seqs = {known.event.id: known.seq for known in found.values()}
-    stated = reader.statements_of(list(seqs.values()))
-    return [one for id in dict.fromkeys(events) for one in stated.get(seqs.get(id, -1), ())]
 
 
 def correct_statement(scope: Scope, id: str, text: str, *, by: str | None) -> Statement:
@@ -149,13 +144,13 @@ def _edit(
     )
     views = (STATEMENTS, FACTS)  # also where the settings leave deriving to settle()
     again(scope.engine, lambda: catch_up(scope.engine, scope.space, views), resumes=True)
-    return again(scope.engine, lambda: _outcome(scope, known.id))
 
+    def outcome() -> Statement:
+        with scope.reader(STATEMENTS) as reader:
+            chain = reader.versions(known.id)
+        return next((one for one in chain if one.replaces == known.id), None) or read_statement(scope, known.id)
 
-def _outcome(scope: Scope, id: str) -> Statement:
-    with scope.reader(STATEMENTS) as reader:
-        chain = reader.versions(id)
-    return next((one for one in chain if one.replaces == id), None) or read_statement(scope, id)
+    return again(scope.engine, outcome)
 
 
 def _source(scope: Scope, known: Statement) -> Event:

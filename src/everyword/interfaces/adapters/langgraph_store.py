@@ -163,8 +163,8 @@ class EverywordStore(BaseStore):
             indexed = not op.query or bool(one.body.get("indexed"))
             return below and indexed and not self._is_hidden(one) and _meets(_value(one), op.filter or {})
 
-        labels, wanted = _levels(op.namespace_prefix), _wanted(op.filter or {})
-        found = self._documents.find(Where(labels=labels, wanted=wanted, meets=meets), op.query or None)
+        where = Where(labels=_levels(op.namespace_prefix), wanted=_wanted(op.filter or {}), meets=meets)
+        found = self._documents.find(where, op.query or None)
         chosen = list(islice(found, op.offset, op.offset + op.limit))
         self._refresh(chosen, op.refresh_ttl)
         return [SearchItem(**_fields_of(one), score=one.score) for one in chosen]
@@ -174,7 +174,7 @@ class EverywordStore(BaseStore):
         short = (tuple(json.loads(one)) for one in self.memory.admin.meta_values(f"{_NAME}.{_NAMESPACE}"))
         long = (_namespace(one) for one in self._documents.find(Where(labels={_LONG_NAMESPACE: 1})))
         found = [one for one in {*short, *long} if all(_matches(one, condition) for condition in conditions)]
-        kept = {one for one in found if self._has_items(one)}
+        kept = {one for one in found if self._has_items(one)}  # now, and not only once
         cut = sorted({one[: op.max_depth] for one in kept} if op.max_depth is not None else kept)
         return cut[op.offset : op.offset + op.limit]
 

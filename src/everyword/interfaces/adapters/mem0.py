@@ -298,16 +298,23 @@ class Mem0:
         return known
 
     def _where(self, wanted: Sequence[Mapping[str, Any]], show_expired: bool) -> Where:
-        scope = _wanted_scope(wanted)
+        # The scope that every match must have, so that only that is searched.
+        scope: dict[str, str] = {
+            name: value
+            for one in wanted
+            for name, value in one.items()
+            if name in _SCOPES and isinstance(value, str) and value != _ANYTHING
+        }
         today = time_after(self.memory, None).date().isoformat()
 
         def meets(one: Document) -> bool:
             last_day = cast("str | None", one.body.get("expiration_date"))
-            return (show_expired or last_day is None or last_day >= today) and _meets(_fields(one), wanted)
+            times = {name: getattr(one, name).isoformat() for name in _TIMES}
+            fields = {**_dict(one.body.get("metadata")), **_promoted(one), **times}  # what filters can name
+            return (show_expired or last_day is None or last_day >= today) and _meets(fields, wanted)
 
         # The wing is that of the user whose memories alone can match, if the filters name one.
-        wing = cast("str | None", scope.get("user_id"))
-        return Where(wing=wing, labels=scope, wanted=_wanted_labels(wanted), meets=meets)
+        return Where(wing=scope.get("user_id"), labels=dict(scope), wanted=_wanted_labels(wanted), meets=meets)
 
 
 class AsyncMem0:
@@ -372,15 +379,12 @@ def _all_filters(filters: Mapping[str, Any] | None, **given: object) -> list[Map
         for name in _SCOPES:
             if isinstance(one.get(name), str | int):
                 one |= _scope(**{name: one[name]})
-    if not any(_names_owners(one.get(name)) for one in wanted for name in _SCOPES):
+    owners = [one.get(name) for one in wanted for name in _SCOPES]
+    if not any(isinstance(one, str) or (_dict(one) and _dict(one).keys() <= {"eq", "in"}) for one in owners):
         raise _Invalid(
             "filters must contain at least one of: user_id, agent_id, run_id.", fix="Use filters={'user_id': 'u1'}."
         )
     return [one for one in wanted if one]
-
-
-def _names_owners(value: object) -> bool:
-    return isinstance(value, str) or (bool(_dict(value)) and _dict(value).keys() <= {"eq", "in"})
 
 
 def _count(top_k: int) -> int:
@@ -449,24 +453,8 @@ def _promoted(document: Document) -> dict[str, Any]:
     return {**_dict(document.body.get("scope")), **own}
 
 
-def _fields(document: Document) -> dict[str, Any]:
-    """Return the fields that filters can name."""
-    times = {"created_at": document.created_at.isoformat(), "updated_at": document.updated_at.isoformat()}
-    return {**_dict(document.body.get("metadata")), **_promoted(document), **times}
-
-
 def _labels(body: Mapping[str, Json]) -> dict[str, Json]:
     return {**_dict(body.get("scope")), **labels_of(_OF_METADATA, _dict(body.get("metadata")))}
-
-
-def _wanted_scope(filters: Sequence[Mapping[str, Any]]) -> dict[str, Json]:
-    """Return the scope that every match must have, so that only that is searched."""
-    return {
-        name: value
-        for one in filters
-        for name, value in one.items()
-        if name in _SCOPES and isinstance(value, str) and value != _ANYTHING
-    }
 
 
 def _wanted_labels(filters: Sequence[Mapping[str, Any]]) -> list[dict[str, Json]]:
@@ -498,16 +486,12 @@ def _holds(fields: Mapping[str, Any], name: str, wanted: Any) -> bool:
     for operator, operand in cast("Mapping[str, Any]", wanted).items():
         if operator not in _OPERATORS:
             raise _InvalidFilter(f"Unknown operator {operator!r}.", fix=f"Use one of {', '.join(_OPERATORS)}.")
-        if not _compared(_OPERATORS[operator], value, operand):
+        try:
+            if not _OPERATORS[operator](value, operand):
+                return False
+        except TypeError:  # values of different types have no order
             return False
     return True
-
-
-def _compared(holds: Callable[[Any, Any], bool], value: Any, operand: Any) -> bool:
-    try:
-        return holds(value, operand)
-    except TypeError:  # values of different types have no order
-        return False
 
 
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {

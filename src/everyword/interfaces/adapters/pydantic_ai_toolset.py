@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from everyword.extras import optional
-from everyword.interfaces.adapters.agent_tools import AgentTools
 from everyword.interfaces.adapters.conversations import Conversation, Item, Said
-from everyword.interfaces.adapters.documents import AnyMemory, to_json_text
+from everyword.interfaces.adapters.documents import AgentTools, AnyMemory, to_json_text
 
 with optional("pydantic-ai"):
     from pydantic_ai import FunctionToolset

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from everyword.extras import optional
-from everyword.interfaces.adapters.agent_tools import AgentTools
-from everyword.interfaces.adapters.documents import AnyMemory
+from everyword.interfaces.adapters.documents import AgentTools, AnyMemory
 
 with optional("smolagents"):
     from smolagents import Tool, tool
