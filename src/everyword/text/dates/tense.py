@@ -204,21 +204,13 @@ class DateContext:
         return found[1] if found else ""
 
 
-Resolve = Callable[[re.Match[str], DateContext], Interval | None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Rule:
     """A form of dates: its possible first words ("#" for a digit), its pattern, and its resolver."""
 
-    heads: frozenset[str]
+    heads: str
     source: str  # compiled on first use
-    resolve: Resolve
-
-
-def rule(heads: str, source: str, resolve: Resolve) -> Rule:
-    """Make a rule; `heads` are words separated by spaces."""
-    return Rule(heads=frozenset(heads.split()), source=source, resolve=resolve)
+    resolve: Callable[[re.Match[str], DateContext], Interval | None]
 
 
 def year_after(match: re.Match[str], context: DateContext) -> int | None:
