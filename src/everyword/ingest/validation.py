@@ -213,18 +213,9 @@ def checked_meta(value: object, settings: Settings) -> Mapping[str, Json]:
 
 
 def _deeper_than(value: object, most: int) -> bool:
-    """Check the depth level by level: recursion would crash on what must be rejected."""
-    level = [value]
-    for _ in range(most):
-        level = [
-            inner
-            for outer in level
-            if isinstance(outer, dict | list | tuple)
-            for inner in cast("Iterable[object]", outer.values() if isinstance(outer, dict) else outer)
-        ]
-        if not level:
-            return False
-    return True
+    given = cast("Mapping[object, object]", value).values() if isinstance(value, dict) else value
+    inside = cast("Iterable[object]", given) if isinstance(value, dict | list | tuple) else ()
+    return any(most == 1 or _deeper_than(one, most - 1) for one in inside)
 
 
 def at_was_given(given: Event | Mapping[str, Json]) -> bool:

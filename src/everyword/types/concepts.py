@@ -7,6 +7,7 @@ operation of a plan names its reason and its events.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -204,10 +205,7 @@ class Folded:
 
     @property
     def counts(self) -> dict[str, int]:
-        found: dict[str, int] = {}
-        for entry in self.entries:
-            found[entry.debt.value] = found.get(entry.debt.value, 0) + 1
-        return found
+        return dict(Counter(entry.debt.value for entry in self.entries))
 
 
 def concept_id(space: str, founders: tuple[str, ...]) -> str:

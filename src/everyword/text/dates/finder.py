@@ -192,16 +192,12 @@ def _mention(text: str, found: _Found, offset: timedelta) -> DateMention | None:
 _REACH = 48  # characters before a date that may belong to it
 _THIRDS = 3  # early, mid and late
 
-_LEADING_WORDS = frozenset(
-    "early mid late of in the before after to following since until till 'til by through cob on day business".split()
-)
-_APPROXIMATE = frozenset("around about circa roughly approximately maybe probably sometime".split())
 _APPROXIMATE_BEFORE = (
     rf"\b(?:around|about|circa|roughly|approximately|maybe|probably|sometime)(?:{GAP}(?:in|on))?{GAP}(?:the{GAP})?$"
 )
 _PART = (
     rf"(?:\bthe{GAP})?\b(?:very{GAP})?(?P<part>early|mid|late|beginning|start|middle|end)"
-    rf"(?:{GAP}(?:part{GAP})?of{GAP}|{GAP}in{GAP}|{GAP}|-)(?:the{GAP})?$"
+    rf"(?:{GAP}(?:part{GAP})?of{GAP}|{GAP}in{GAP}|(?:(?<=early)|(?<=mid)|(?<=late))(?:{GAP}|-))(?:the{GAP})?$"
 )
 _NTH = (
     rf"(?:\bthe{GAP})?\b(?P<nth>first|second|third|fourth|last|1st|2nd|3rd|4th){GAP}"
@@ -217,16 +213,6 @@ _BOUND = (
     rf"\b(?P<bound>since|until|till|'til|up{GAP}(?:to|until)|through|before|after|by)(?:{GAP}the)?{GAP}"
     rf"(?:(?:cob|(?:end|close){GAP}of{GAP}(?:day|business)){GAP}(?:on{GAP})?)?$"
 )
-_BOUNDS = {
-    "since": Bound.SINCE,
-    "until": Bound.UNTIL,
-    "till": Bound.UNTIL,
-    "'til": Bound.UNTIL,
-    "through": Bound.UNTIL,
-    "before": Bound.BEFORE,
-    "after": Bound.AFTER,
-    "by": Bound.BY,
-}
 
 
 def _extended(context: DateContext, start: int, found: Interval) -> tuple[int, Interval]:
@@ -234,15 +220,8 @@ def _extended(context: DateContext, start: int, found: Interval) -> tuple[int, I
     if found.repeats:
         return start, found
     for step in (_early_or_late, _nth_part, _relative_to, _bounded):
-        if not _may_extend(context, start):
-            break
         start, found = step(context, start, found)
     return start, found
-
-
-def _may_extend(context: DateContext, start: int) -> bool:
-    before = context.before(start)
-    return before in _LEADING_WORDS or before in _APPROXIMATE or before.endswith(("-", "early", "late"))
 
 
 def _early_or_late(context: DateContext, start: int, found: Interval) -> tuple[int, Interval]:
@@ -338,8 +317,7 @@ def _bounded(context: DateContext, start: int, found: Interval) -> tuple[int, In
     before = pattern(_BOUND).search(context.text, max(0, start - _REACH), start)
     if before is None or pattern(_NOT_BOUNDED).match(context.text, start):
         return start, found
-    word = before["bound"].lower()
-    bound = _BOUNDS.get(word, Bound.UNTIL)
+    bound = next((one for one in Bound if one == before["bound"].lower()), Bound.UNTIL)  # till, through, up to
     if bound is Bound.SINCE and found.start < context.now:
         return before.start(), replace(found, end=max(found.start + DAY, (context.day + 1) * DAY), bound=bound)
     if bound is Bound.UNTIL:

@@ -27,7 +27,7 @@ from everyword.text.dates.calendar import (
     weekday,
     window,
 )
-from everyword.text.dates.tense import YEAR_WORDS, DateContext, Rule, full_year, part_of, rule, year_after
+from everyword.text.dates.tense import YEAR_WORDS, DateContext, Rule, full_year, part_of, year_after
 
 # Words for dates and numbers, and parts of patterns built from them. Patterns are matched at a given position, ignore
 # case, and treat only ASCII as letters. Every repetition is bounded, so that matching takes linear time.
@@ -344,27 +344,27 @@ def _day_of_month(match: re.Match[str], context: DateContext) -> Interval | None
 _ORDINAL_HEADS = " ".join(word.split("-")[0] for word in ORDINALS)
 
 _CALENDAR_RULES: tuple[Rule, ...] = (
-    rule(
+    Rule(
         "#",
         r"(?P<y>\d{4})(?P<s>[-/])(?P<m>\d{1,2})(?P=s)(?P<d>\d{1,2})(?:[T ]\d\d:\d\d(?::\d\d)?Z?)?(?![-/]?\d)",
         _iso,
     ),
-    rule("#", r"(?P<a>\d{1,2})(?P<sep>[/.])(?P<b>\d{1,2})(?:(?P=sep)(?P<y>\d{4}|\d{2}))?(?![-/.]?\d|%)", _slashed),
-    rule(
+    Rule("#", r"(?P<a>\d{1,2})(?P<sep>[/.])(?P<b>\d{1,2})(?:(?P=sep)(?P<y>\d{4}|\d{2}))?(?![-/.]?\d|%)", _slashed),
+    Rule(
         f"# the from between {WEEKDAY_HEADS} {_ORDINAL_HEADS}",
         rf"(?:(?:from|between){GAP})?(?:(?P<wd>{WEEKDAY}),?{GAP})?(?:the{GAP})?(?P<d>{DAY_NUMBER})"
         rf"(?:{TO}(?:the{GAP})?(?P<d2>{DAY_NUMBER}))?"
         rf"{GAP}(?:of{GAP})?(?P<month>{MONTH}){YEAR_AFTER}",
         _day_month,
     ),
-    rule(
+    Rule(
         f"{_MONTH_HEADS} from between {WEEKDAY_HEADS}",
         rf"(?:(?:from|between){GAP})?(?:(?P<wd>{WEEKDAY}),?{GAP})?(?P<month>{MONTH}){GAP}(?:the{GAP})?(?P<d>{DAY_NUMBER})(?![:%]|\.\d)"
         rf"(?:{TO}(?:the{GAP})?(?P<d2>{DAY_NUMBER})(?![:%]|\.\d|{GAP}{MONTH}))?{YEAR_AFTER}",
         _day_month,
     ),
-    rule(f"{_MONTH_HEADS} {MOD_HEADS}", rf"{MOD}?(?P<month>{MONTH}){YEAR_AFTER}", _month),
-    rule(
+    Rule(f"{_MONTH_HEADS} {MOD_HEADS}", rf"{MOD}?(?P<month>{MONTH}){YEAR_AFTER}", _month),
+    Rule(
         f"the {WEEKDAY_HEADS}",
         rf"(?:(?P<wd>{WEEKDAY}),?{GAP})?the{GAP}(?P<d>\d{{1,2}}(?:st|nd|rd|th)|{ORDINAL})\b"
         rf"(?:{GAP}(?:of{GAP})?(?P<rel>last|this|next){GAP}month\b|{GAP}of{GAP}the{GAP}month\b)?",
@@ -491,23 +491,23 @@ _HOLIDAY_NAMES = "|".join(
 _HOLIDAY_HEADS = " ".join(re.split(r"[ '.]", name)[0] for name in HOLIDAYS) + " #"
 
 _PERIOD_RULES: tuple[Rule, ...] = (
-    rule(f"spring summer autumn fall winter {MOD_HEADS}", rf"{MOD}?(?P<season>{SEASON})\b{YEAR_AFTER}", _season),
-    rule(
+    Rule(f"spring summer autumn fall winter {MOD_HEADS}", rf"{MOD}?(?P<season>{SEASON})\b{YEAR_AFTER}", _season),
+    Rule(
         "q the first second third fourth",
         rf"(?:q(?P<q>[1-4])|(?:the{GAP})?(?P<nth>first|second|third|fourth){GAP}quarter)\b{YEAR_AFTER}",
         _quarter,
     ),
-    rule("#", r"(?P<y>[12]\d{3})(?![-/.,]\d|%|s)", _year),
-    rule("#", r"\d\d(?!\w)", _short_year),
-    rule(
+    Rule("#", r"(?P<y>[12]\d{3})(?![-/.,]\d|%|s)", _year),
+    Rule("#", r"\d\d(?!\w)", _short_year),
+    Rule(
         "# from between",
         rf"(?P<from>(?:from|between){GAP})?(?P<y>[12]\d{{3}})(?P<join>{TO})(?P<y2>[12]\d{{3}})(?![-/.,]\d|%|s)",
         _year_range,
     ),
-    rule(
+    Rule(
         "the #", rf"(?:the )?'?(?:(?P<digits>(?:(?:1[89]|20)\d0)|[1-9]0)'?s|(?P<word>{'|'.join(DECADES)}))\b", _decade
     ),
-    rule(
+    Rule(
         f"{_HOLIDAY_HEADS} {MOD_HEADS}",
         rf"{MOD}?(?P<holiday>{_HOLIDAY_NAMES})(?!\w)(?!'\w)(?P<weekend>{GAP}weekend\b)?{YEAR_AFTER}",
         _holiday,
@@ -730,46 +730,46 @@ _TURN = rf"(?:{GAP}(?P<turn>before{GAP}last|after{GAP}next)\b)"
 _ANY_WEEKDAY = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 
 _RELATIVE_RULES: tuple[Rule, ...] = (
-    rule(
+    Rule(
         "today tonight yesterday tomorrow last this earlier later just",
         rf"(?:(?:today|tonight|yesterday|tomorrow)\b{DAY_PART}|last{GAP}(?:night|evening)"
         rf"|this{GAP}(?:morning|afternoon|evening)|(?:earlier|later){GAP}today|just{GAP}now)\b",
         _named_day,
     ),
-    rule(
+    Rule(
         f"{WEEKDAY_HEADS} {MOD_HEADS} the",
         rf"(?:{MOD}|the{GAP}(?=\w+{GAP}(?:before{GAP}last|after{GAP}next)\b))?(?P<wd>{WEEKDAY})"
         rf"(?:{_TURN}|(?:{GAP}(?:of{GAP})?(?P<week>last|this|next){GAP}week\b))?{DAY_PART}",
         _weekday,
     ),
-    rule(
+    Rule(
         "last this next the",
         rf"(?:{MOD}(?P<unit>week|month|year|quarter|decade)\b|the{GAP}(?P<other>week|month|year|quarter){_TURN})",
         _unit,
     ),
-    rule(f"the weekend {MOD_HEADS}", rf"(?:{MOD}|the{GAP})?weekend\b{_TURN}?", _weekend),
-    rule(
+    Rule(f"the weekend {MOD_HEADS}", rf"(?:{MOD}|the{GAP})?weekend\b{_TURN}?", _weekend),
+    Rule(
         "the this week month quarter year decade",
         rf"(?:(?:the|this){GAP})?(?P<unit>week|month|quarter|year|decade)\b",
         _whole_unit,
     ),
-    rule("month quarter year", rf"(?P<unit>month|quarter|year)(?:'s{GAP}|{GAP}|-)end\b", _unit_end),
-    rule(f"{_AMOUNT_HEADS} {_APPROX_HEADS}", rf"{_APPROX}{SPAN}{GAP}(?:ago|back)\b(?P<exact>{GAP}today\b)?", _ago),
-    rule(f"{_AMOUNT_HEADS} {_APPROX_HEADS}", rf"{_APPROX}{SPAN}{GAP}(?:from{GAP}(?:now|today)|hence)\b", _ahead),
-    rule("in", rf"in{GAP}{_APPROX}{SPAN}(?:'?{GAP}time)?\b", _in_units),
-    rule(
+    Rule("month quarter year", rf"(?P<unit>month|quarter|year)(?:'s{GAP}|{GAP}|-)end\b", _unit_end),
+    Rule(f"{_AMOUNT_HEADS} {_APPROX_HEADS}", rf"{_APPROX}{SPAN}{GAP}(?:ago|back)\b(?P<exact>{GAP}today\b)?", _ago),
+    Rule(f"{_AMOUNT_HEADS} {_APPROX_HEADS}", rf"{_APPROX}{SPAN}{GAP}(?:from{GAP}(?:now|today)|hence)\b", _ahead),
+    Rule("in", rf"in{GAP}{_APPROX}{SPAN}(?:'?{GAP}time)?\b", _in_units),
+    Rule(
         "the these this last past next coming previous",
         rf"(?:(?P<whose>the|these|this){GAP})?(?P<side>last|past|next|coming|previous){GAP}"
         rf"(?:(?P<n>{AMOUNT}){GAP})?(?P<unit>{UNIT})s?\b",
         _rolling,
     ),
-    rule(
+    Rule(
         "recently lately the a quite some",
         rf"(?:recently|lately|the{GAP}other{GAP}(?P<unit>day|night|morning|evening|week|weekend|month)"
         rf"|(?:quite{GAP})?(?:a|some)(?:{GAP}(?:little|long|good))?{GAP}(?:while|time){GAP}(?:ago|back))\b",
         _vaguely_ago,
     ),
-    rule(
+    Rule(
         f"every each once twice {_AMOUNT_HEADS} weekends weekdays {WEEKDAY_HEADS} "
         + " ".join(f"{name}s" for name in WEEKDAYS)
         + " daily weekly monthly yearly annually quarterly biweekly nightly",
@@ -781,14 +781,14 @@ _RELATIVE_RULES: tuple[Rule, ...] = (
         r"(?:day|night|week|weekend|month|year|quarter))\b",
         _habit,
     ),
-    rule("within", rf"within{GAP}(?:the{GAP}(?:next{GAP}|coming{GAP})?)?{SPAN}\b", _within),
+    Rule("within", rf"within{GAP}(?:the{GAP}(?:next{GAP}|coming{GAP})?)?{SPAN}\b", _within),
 )
 
 
 def _by_head(rules: tuple[Rule, ...]) -> dict[str, tuple[Rule, ...]]:
     heads: dict[str, list[Rule]] = defaultdict(list)
     for one in rules:
-        for head in one.heads:
+        for head in one.heads.split():
             heads[head].append(one)
     return {head: tuple(found) for head, found in heads.items()}
 

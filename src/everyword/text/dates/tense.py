@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import takewhile
 
 from everyword.lazy_patterns import lazy_pattern
 from everyword.text.dates.calendar import DAY, Interval, parts
@@ -54,18 +55,22 @@ _NOT_PAST = frozenset(
     shed wed seed weed""".split()
 )
 
-# The auxiliary decides the tense of a participle: "was delivered" is past; "will be delivered" and "must be paid" not.
+# What stands before a participle decides its tense, the first that occurs: "was delivered" is past, "will be delivered"
+# and "must be paid" are not. Without an auxiliary it is a preterite.
 _PARTICIPLES = frozenset(
     """been met made told said found bought left felt lost won spent sold sent taught thought caught brought heard held
     kept paid built led hit shot stuck gone done seen""".split()
 )
-_HELPERS = frozenset("be been being have get getting".split())
-_ADVERBS = frozenset("not also already just still soon now never ever always all both fully back".split())
-_WILL = frozenset("will won't shall gonna".split())
-_MODALS = frozenset("can can't cannot could may might must mustn't should shouldn't would needn't".split())
-_PRESENT_BE = frozenset("am are is i'm we're you're they're isn't aren't".split())
-_IS_OR_HAS = frozenset("he's she's it's that's who's what's there's".split())
-_PAST_AUXILIARIES = frozenset("was were wasn't weren't did didn't had hadn't".split())
+_AUXILIARIES = (
+    (frozenset("will won't shall gonna i'll we'll he'll she'll they'll you'll it'll".split()), False),
+    (frozenset(("been",)), True),
+    (frozenset(("be", "gets")), False),
+    (frozenset("have has had hadn't was were wasn't weren't did didn't".split()), True),
+    (frozenset("get getting he's she's it's that's who's what's there's".split()), None),  # another verb decides
+    (frozenset("am are is isn't aren't i'm we're you're they're to".split()), False),
+)
+_BETWEEN = frozenset("being not also already just still soon now never ever always all both fully back".split())
+_BEFORE_PARTICIPLES = _BETWEEN.union(*(words for words, _ in _AUXILIARIES))
 
 
 def verbs_look_back(text: str, start: int, end: int) -> bool | None:
@@ -126,23 +131,9 @@ def _is_scheduled(word: str, before: str) -> bool:
 
 def _participle_tense(words: list[str], place: int) -> bool | None:
     """Return the tense of a participle or preterite, by its auxiliaries."""
-    helpers: set[str] = set()
-    at = place - 1
-    while at >= 0 and (words[at] in _HELPERS or words[at] in _ADVERBS or words[at].endswith("ly")):
-        helpers.add(words[at])
-        at -= 1
-    governor = words[at] if at >= 0 else ""
-    if governor == "to" or governor in _MODALS:
-        return "have" in helpers
-    if governor in _WILL or governor.endswith("'ll"):
-        return False
-    if "been" in helpers:
-        return True
-    if governor in _PRESENT_BE or "be" in helpers:  # in "will the parcel be delivered" the modal is elsewhere
-        return False
-    if not helpers.isdisjoint(("get", "getting")) or governor == "gets":
-        return any(word in _PAST_AUXILIARIES for word in words[max(0, at - 1) : at + 1]) or "have" in helpers
-    return None if governor in _IS_OR_HAS else True
+    before = reversed(words[:place])
+    found = set(takewhile(lambda word: word in _BEFORE_PARTICIPLES or word.endswith("ly"), before))
+    return next((past for words, past in _AUXILIARIES if not found.isdisjoint(words)), True)
 
 
 _WORD_REACH = 24  # characters searched for the word before or after a position
@@ -204,21 +195,13 @@ class DateContext:
         return found[1] if found else ""
 
 
-Resolve = Callable[[re.Match[str], DateContext], Interval | None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Rule:
     """A form of dates: its possible first words ("#" for a digit), its pattern, and its resolver."""
 
-    heads: frozenset[str]
+    heads: str
     source: str  # compiled on first use
-    resolve: Resolve
-
-
-def rule(heads: str, source: str, resolve: Resolve) -> Rule:
-    """Make a rule; `heads` are words separated by spaces."""
-    return Rule(heads=frozenset(heads.split()), source=source, resolve=resolve)
+    resolve: Callable[[re.Match[str], DateContext], Interval | None]
 
 
 def year_after(match: re.Match[str], context: DateContext) -> int | None:
