@@ -212,8 +212,7 @@ def _lines(items: Sequence[WindowItem]) -> str:
     return "\n".join(lines)
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(NamedTuple):
     rank: float
     recency: float
     access: float
@@ -242,7 +241,6 @@ def _filled(
         del left[best]
         room -= tokens
         groups[node.group or node.id] += 1
-        there = seen[best]
         items.append(
             WindowItem(
                 kind=node.kind,
@@ -252,10 +250,7 @@ def _filled(
                 tier=tier,
                 score=scores[best],
                 tokens=tokens,
-                rank=there.rank,
-                recency=there.recency,
-                access=there.access,
-                urgency=there.urgency,
+                **seen[best]._asdict(),
             )
         )
     return items
