@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 import tomllib
@@ -127,23 +126,6 @@ def test_a_file_is_hashed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     found(folder=tmp_path / "m")
     monkeypatch.setattr(hashlib, "file_digest", lambda *_: pytest.fail("hashed again"))
     found(folder=tmp_path / "m")
-
-
-def test_a_folder_may_pin_its_own_files(tmp_path: Path) -> None:
-    write(tmp_path / "m" / "words.txt", b"mine")
-    with pytest.raises(ModelDamaged):
-        found(folder=tmp_path / "m")
-    digest = hashlib.sha256(b"mine").hexdigest()
-    write(tmp_path / "m" / "manifest.json", json.dumps({"sha256": {"words.txt": digest.upper()}}).encode())
-    assert find_model(TINY, folder=tmp_path / "m").sha256 == {"words.txt": digest}
-
-
-@pytest.mark.parametrize("content", ["{", "[]", "{}", '{"sha256": 3}', '{"sha256": {"other": "00"}}'])
-def test_a_bad_manifest_is_an_error(tmp_path: Path, content: str) -> None:
-    write(tmp_path / "m" / "words.txt")
-    write(tmp_path / "m" / "manifest.json", content.encode())
-    with pytest.raises(ModelDamaged, match=r"manifest\.json"):
-        found(folder=tmp_path / "m")
 
 
 def test_without_a_usable_cache_everything_works(own_cache: Path, tmp_path: Path) -> None:

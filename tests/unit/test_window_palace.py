@@ -13,6 +13,7 @@ from tests.fences import inside
 from everyword import AsyncMemory, Memory
 from everyword.errors import InvalidInput
 from everyword.knowledge.window import SHARES, Node, window
+from everyword.models.tokenizers import load_tokenizer
 from everyword.types.intents import Tier
 
 START = datetime(2026, 3, 2, 10, tzinfo=UTC)
@@ -30,7 +31,7 @@ def words(text: str) -> int:
 
 
 def made(nodes: list[Node], budget: int = 400, now: datetime = START) -> dict[Tier, list[str]]:
-    shown = window(nodes, now=now, budget=budget, count=words, tokenizer="words")
+    shown = window(nodes, now=now, budget=budget, tokenizer=load_tokenizer(words))
     return {tier: [item.id for item in shown.items if item.tier is tier] for tier in Tier}
 
 
@@ -47,7 +48,7 @@ def test_what_was_said_last_is_immediate_and_nothing_is_in_two_tiers() -> None:
 
 def test_each_tier_stays_within_its_share_of_the_budget() -> None:
     nodes = [Node(kind="event", id=f"e{n}", text="five words are in here", at=START - n * HOUR) for n in range(500)]
-    shown = window(nodes, now=START, budget=1000, count=words, tokenizer="words")
+    shown = window(nodes, now=START, budget=1000, tokenizer=load_tokenizer(words))
     for tier, share in SHARES.items():
         used = sum(item.tokens for item in shown.items if item.tier is tier)
         assert 0.8 * share * 1000 <= used <= share * 1000
@@ -69,7 +70,7 @@ def test_what_many_point_to_and_what_was_recalled_often_rank_higher() -> None:
     recalled = Node(kind="event", id="asked for", text="often asked", at=old, recalled=9)
     plain = Node(kind="event", id="never", text="never asked", at=old)
     spokes = [Node(kind="event", id=f"s{n}", text="points there", at=old, links=("hub",)) for n in range(6)]
-    shown = window([lone, plain, recalled, hub, *spokes], now=START, budget=1000, count=words, tokenizer="words")
+    shown = window([lone, plain, recalled, hub, *spokes], now=START, budget=1000, tokenizer=load_tokenizer(words))
     score = {item.id: item for item in shown.items}
     assert score["hub"].rank == 1.0 > score["lone"].rank
     assert score["asked for"].access == 1.0 > score["never"].access

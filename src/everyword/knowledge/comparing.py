@@ -300,10 +300,8 @@ def corrected(event: Event, target: Statement, read: Sequence[StatementDraft] = 
     """Make the next version of a statement from the words of its correction; `read` is what the reader found in it."""
     kept: dict[str, Any] = {field.name: getattr(target, field.name) for field in fields(StatementDraft)}
     kept |= {"content": event.text, "quote": event.text, "span": Span(0, len(event.text))}
-    kept |= {"value": _value(event, target, read)}
-    kept |= {"event_id": event.id, "speaker": event.speaker, "date": None, "valid_from": event.at}
-    kept |= {"valid_to": None}
-    kept |= {"stance": Stance.CHANGED, "confidence": 1.0, "extractor": BY_HAND}
+    kept |= {"value": _value(event, target, read), "stance": Stance.CHANGED, "confidence": 1.0, "extractor": BY_HAND}
+    kept |= {"event_id": event.id, "speaker": event.speaker, "date": None, "valid_from": event.at, "valid_to": None}
     return StatementDraft(**kept)
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -370,8 +370,24 @@ def _found(reader: Reader, ids: Sequence[str], wing: str | None, as_of: datetime
 
 # The one way to change the graph: a plan is checked whole, then carried out whole, and the journal says why
 
+Value = TypeVar("Value")
+
 _RULES = "rules"  # who words a concept where no LLM did
 _MOST_NAMES = 8  # of a concept
+
+
+class _Cached(dict[int, Value]):
+    """What was read by seq; what is missing is read when asked for."""
+
+    def __init__(self, read: Callable[[list[int]], Mapping[int, Value]]) -> None:
+        super().__init__()
+        self._read = read
+
+    def __call__(self, seqs: Iterable[int]) -> dict[int, Value]:
+        missing = [seq for seq in seqs if seq not in self]
+        if missing:
+            self.update(self._read(missing))
+        return {seq: self[seq] for seq in seqs if seq in self}
 
 
 class EventLog:
@@ -379,47 +395,30 @@ class EventLog:
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._vectors: dict[int, NDArray[np.int8]] = {}
-        self._events: dict[int, Event] = {}
-        self._moments: dict[int, Moment] = {}
-        self._said: dict[int, Said] = {}
         self.model: Model | None = next((one for one in reader.file.models() if one.state == "active"), None)
+        self.events = _Cached(reader.fetch)
+        self.vectors = _Cached(self._vectors)
+        self.said = _Cached(self._said)
+        self.moments = _Cached(self._moments)
 
     def prepare(self, rows: Sequence[tuple[int, Event]], worth: Collection[int]) -> None:
         """Read what is needed of the next events, and those worth folding, in a few queries."""
-        self._events.update(rows)
+        self.events.update(rows)
         self.moments(sorted(worth))
 
-    def moments(self, seqs: Sequence[int]) -> dict[int, Moment]:
-        missing = [seq for seq in seqs if seq not in self._moments]
-        vectors, said = self.vectors(missing), self.said(missing)
-        for seq, event in self._fetch(missing).items():
-            self._moments[seq] = moment_of(event, seq, vectors.get(seq), said[seq].quotes)
-        return {seq: self._moments[seq] for seq in seqs if seq in self._moments}
+    def _vectors(self, seqs: list[int]) -> dict[int, NDArray[np.int8]]:
+        found = {} if self.model is None else self._reader.pooled(self.model, seqs)
+        return {seq: vector[:MOST_DIMENSIONS] for seq, vector in found.items()}
 
-    def said(self, seqs: Sequence[int]) -> dict[int, Said]:
-        missing = [seq for seq in seqs if seq not in self._said]
-        stored = self._reader.model_readings(missing) if missing else {}
-        for seq, event in self._fetch(missing).items():
-            self._said[seq] = said_in(event, stored[seq][1] if seq in stored else None)
-        return {seq: self._said[seq] for seq in seqs if seq in self._said}
+    def _said(self, seqs: list[int]) -> dict[int, Said]:
+        stored = self._reader.model_readings(seqs)
+        return {seq: said_in(one, stored[seq][1] if seq in stored else None) for seq, one in self.events(seqs).items()}
 
-    def vectors(self, seqs: Sequence[int]) -> dict[int, NDArray[np.int8]]:
-        missing = [seq for seq in seqs if seq not in self._vectors]
-        if missing and self.model is not None:
-            self._vectors |= self._reader.pooled(self.model, missing)
-        return {seq: self._vectors[seq][:MOST_DIMENSIONS] for seq in seqs if seq in self._vectors}
+    def _moments(self, seqs: list[int]) -> dict[int, Moment]:
+        vectors, said = self.vectors(seqs), self.said(seqs)
+        return {seq: moment_of(one, seq, vectors.get(seq), said[seq].quotes) for seq, one in self.events(seqs).items()}
 
-    def ids(self, seqs: Sequence[int]) -> dict[int, str]:
-        return {seq: event.id for seq, event in self._fetch(seqs).items()}
-
-    def _fetch(self, seqs: Sequence[int]) -> dict[int, Event]:
-        missing = [seq for seq in seqs if seq not in self._events]
-        if missing:
-            self._events |= self._reader.fetch(missing)
-        return {seq: self._events[seq] for seq in seqs if seq in self._events}
-
-    def known(self, ids: Sequence[str]) -> dict[str, int]:
+    def known(self, ids: Iterable[str]) -> dict[str, int]:
         raw = {raw_id: id for id in ids if (raw_id := raw_event_id(id)) is not None}
         return {raw[raw_id]: one.seq for raw_id, one in self._reader.find(list(raw)).items()}
 
@@ -782,8 +781,7 @@ class Executor:
         return {**{id: one.seq for id, one in near.items()}, **(self._log.known(far) if far else {})}
 
     def _ids(self, seqs: Sequence[int]) -> Iterable[str]:
-        ids = self._log.ids(seqs)
-        return [ids[seq] for seq in seqs if seq in ids]
+        return [event.id for event in self._log.events(seqs).values()]
 
     def _stored_body(self, id: str) -> dict[str, Any]:
         if id not in self._bodies:

@@ -19,7 +19,7 @@ from everyword.knowledge.names import SPEAKER_VOTE, NameIndex
 from everyword.knowledge.reading import is_assistant, said_by_user, speaker_name
 from everyword.knowledge.timeline import timeline
 from everyword.storage.protocol import Reader, Writer
-from everyword.storage.rows import FACTS, SPEAKS, ClaimRow, FactKey, Known, MentionRow, NameRow
+from everyword.storage.rows import FACTS, SPEAKS, FactKey, Known, MentionRow, NameRow
 from everyword.storage.sql.graph import fact_line, single_of
 from everyword.types.events import Event, Span, raw_event_id
 from everyword.types.graph import RELATIONS, EntityType, FactDraft, KnownName, Mention, entity_id, name_key
@@ -144,7 +144,7 @@ def _put_edits(writer: Writer, edits: Sequence[Stated]) -> None:
         correction = correction_of(event)
         if correction is None:
             continue
-        held = [row.draft for row in _claims_under(writer, correction.statement_id)]
+        held = _claims_under(writer, correction.statement_id)
         if event.record == RecordKind.CORRECTION:
             said = [row.draft for row in writer.claims_of(seqs=[seq])]
             drafts = [*_voids(held, event), *_dated_as(held, said)]
@@ -167,7 +167,7 @@ def _put_ends(writer: Writer, stated: Sequence[Stated]) -> list[int]:
             continue
         seq, said = made[change.statement_id]
         target = writer.statement(change.target_id)
-        held = [row.draft for row in _claims_under(writer, change.target_id) if row.draft.event_id != own[seq].id]
+        held = [one for one in _claims_under(writer, change.target_id) if one.event_id != own[seq].id]
         if target is not None and held:
             ended = _ends(held, own[seq], target.valid_to or own[seq].at)
             ends = [replace(one, span=said.span, quote=said.quote, extractor=said.extractor) for one in ended]
@@ -233,34 +233,30 @@ def _edited(draft: FactDraft, event: Event) -> FactDraft:
     )
 
 
-def _claims_under(writer: Writer, statement_id: str) -> list[ClaimRow]:
+def _claims_under(writer: Writer, statement_id: str) -> list[FactDraft]:
     """List the claims that rest on the words of a statement."""
-    statement, seq = _stated_at(writer, statement_id)
-    if statement is None:
-        return []
-    others = [one for one in writer.statements_of([seq]).get(seq, ()) if one.id != statement.id]
+    statement, own, claims = _stated_at(writer, statement_id)
     return [
-        row
-        for row in writer.claims_of(seqs=[seq])
-        if not row.draft.voids and row.draft.object and _rests_on(row.draft, statement, others)
+        one
+        for one in claims
+        if statement is not None and not one.voids and one.object and _rests_on(one, statement, own)
     ]
 
 
 def _ends_by(writer: Writer, statement_id: str) -> list[FactDraft]:
     """List the ends of other claims that a statement made."""
-    statement, seq = _stated_at(writer, statement_id)
-    if statement is None:
-        return []
-    made = (row.draft for row in writer.claims_of(seqs=[seq]))
-    return [draft for draft in made if not draft.voids and draft.valid_to is not None and draft.span == statement.span]
+    statement, _, claims = _stated_at(writer, statement_id)
+    ends = [one for one in claims if not one.voids and one.valid_to is not None]
+    return [one for one in ends if statement is not None and one.span == statement.span]
 
 
-def _stated_at(writer: Writer, statement_id: str) -> tuple[Statement | None, int]:
-    """Find a statement and its event."""
-    statement = writer.statement(statement_id)
+def _stated_at(writer: Writer, id: str) -> tuple[Statement | None, list[Statement], list[FactDraft]]:
+    """Find a statement, the others of its event, and the claims of that event."""
+    statement = writer.statement(id)
     raw_id = raw_event_id(statement.event_id) if statement is not None else None
-    known = writer.find([raw_id]) if raw_id is not None else {}
-    return (statement, known[raw_id].seq) if raw_id in known else (None, 0)
+    seqs = [known.seq for known in writer.find([raw_id]).values()] if raw_id is not None else []
+    others = [one for several in writer.statements_of(seqs).values() for one in several if one.id != id]
+    return statement, others, [row.draft for row in writer.claims_of(seqs=seqs)] if seqs else []
 
 
 def _rests_on(claim: FactDraft, statement: StatementDraft, others: Sequence[StatementDraft]) -> bool:

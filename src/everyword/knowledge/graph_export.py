@@ -25,6 +25,8 @@ from everyword.types.serialization import to_json
 
 _NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NODE_KEYS = ("kind", "name", "type", "aliases", "events", "first_at", "last_at", "keys")
+_SESSION_KEYS = ("name", "events", "first_at", "last_at", "keys")
+_FACT_KEYS = ("id", "relation", "valid_from", "valid_to", "confidence", "conflicts")
 _EDGE_KEYS = ("relation", "valid_from", "valid_to", "confidence", "conflicts", "quotes", "events")
 
 
@@ -58,18 +60,7 @@ def _nodes(entities: Sequence[Entity], facts: Sequence[Fact], sessions: Sequence
     nodes: list[dict[str, Any]] = [{"id": one.id, "kind": "entity", **to_json(one)} for one in entities]
     words = {fact.object: fact.object_name for fact in facts if not fact.object.startswith(ENTITY_PREFIX)}
     nodes += [{"id": f"words:{key}", "kind": "words", "name": name} for key, name in sorted(words.items())]
-    nodes += [
-        {
-            "id": f"session:{one.name}",
-            "kind": "session",
-            "name": one.name,
-            "events": one.events,
-            "first_at": _written(one.first_at),
-            "last_at": _written(one.last_at),
-            "keys": list(one.keys),
-        }
-        for one in sessions
-    ]
+    nodes += [{"id": f"session:{one.name}", "kind": "session", **_members(one, _SESSION_KEYS)} for one in sessions]
     return nodes
 
 
@@ -78,12 +69,7 @@ def _edges(entities: Sequence[Entity], facts: Sequence[Fact], sessions: Sequence
         {
             "source": fact.subject,
             "target": fact.object if fact.object.startswith(ENTITY_PREFIX) else f"words:{fact.object}",
-            "id": fact.id,
-            "relation": fact.relation,
-            "valid_from": _written(fact.valid_from),
-            "valid_to": _written(fact.valid_to),
-            "confidence": fact.confidence,
-            "conflicts": fact.conflicts,
+            **_members(fact, _FACT_KEYS),
             "quotes": [source.quote for source in fact.sources],
             "events": [source.event_id for source in fact.sources],
         }
@@ -130,8 +116,8 @@ def _attribute(value: object) -> str:
     return quoteattr(_NOT_IN_XML.sub("\ufffd", str(value)))
 
 
-def _written(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.isoformat()
+def _members(value: object, names: Sequence[str]) -> dict[str, Any]:
+    return {name: to_json(getattr(value, name)) for name in names}
 
 
 FOLDERS: Mapping[EntityType, str] = {

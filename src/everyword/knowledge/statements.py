@@ -158,7 +158,7 @@ def derive(
                 _settle(state, seq, reading, draft)
         # Refusals have no subject, so they stay in the journal when only some subjects are derived again.
         for reason in reading.refused if abouts is None else ():
-            state.note(seq, reading.event, REJECT, reason=reason)
+            state.note(seq, reading.event, REJECT, reason, None, None)
         if reading.found != EventReading() and (abouts is None or len(reading.compared) > known):
             kept[seq] = to_body(reading.found, reading.compared)
     writer.put_changes(state.changes)
@@ -317,16 +317,7 @@ class _Known:
         closing = [one for one in journal if one.statement_id == statement.id and one.action in _CLOSING]
         return list(dict.fromkeys(one.target_id for one in closing if one.target_id is not None))
 
-    def note(
-        self,
-        seq: int,
-        event: Event,
-        action: str,
-        *,
-        reason: str,
-        statement: str | None = None,
-        target: str | None = None,
-    ) -> None:
+    def note(self, seq: int, event: Event, action: str, reason: str, statement: str | None, target: str | None) -> None:
         self.changes.append((seq, change_of(event, action, reason, statement=statement, target=target)))
 
 
@@ -334,14 +325,8 @@ def change_of(
     event: Event, action: str, reason: str, *, statement: str | None = None, target: str | None = None
 ) -> Change:
     """Make an entry of the journal about what an event did."""
-    return Change(
-        at=event.recorded_at,
-        action=action,
-        reason=reason,
-        statement_id=statement,
-        target_id=target,
-        event_id=event.id,
-    )
+    at = event.recorded_at
+    return Change(at=at, action=action, reason=reason, statement_id=statement, target_id=target, event_id=event.id)
 
 
 def _settle(state: _Known, seq: int, reading: Reading, draft: StatementDraft) -> None:
@@ -357,7 +342,7 @@ def _settle(state: _Known, seq: int, reading: Reading, draft: StatementDraft) ->
     target = outcome.target.id if outcome.target else None
     if outcome.action is Action.NONE:
         if target is not None:  # else the journal could not tell about whom it is, when that is derived anew
-            state.note(seq, event, outcome.action, reason=outcome.reason, target=target)
+            state.note(seq, event, outcome.action, outcome.reason, None, target)
         return
     late = outcome.ends_at if outcome.action is Action.ADD else None
     follows = target if outcome.action in (Action.UPDATE, Action.RETRACT) else None
@@ -365,11 +350,11 @@ def _settle(state: _Known, seq: int, reading: Reading, draft: StatementDraft) ->
     if outcome.target is not None and outcome.target.status is Status.CURRENT and follows is not None:
         state.close(outcome.target, outcome, event)
     state.add(seq, statement)
-    state.note(seq, event, outcome.action, reason=outcome.reason, statement=statement.id, target=target)
+    state.note(seq, event, outcome.action, outcome.reason, statement.id, target)
     for other in outcome.ended:
         ended = Outcome(action=Action.RETRACT, reason="over with it", target=other, ends_at=ended_at(draft, other))
         state.close(other, ended, event)
-        state.note(seq, event, ended.action, reason=ended.reason, statement=statement.id, target=other.id)
+        state.note(seq, event, ended.action, ended.reason, statement.id, other.id)
 
 
 def _by_trust(state: _Known, event: Event, draft: StatementDraft, outcome: Outcome) -> Outcome:
@@ -400,22 +385,16 @@ def _in_zone(draft: StatementDraft, event: Event) -> StatementDraft:
     Times of an event dated in the future are capped at its recording time.
     """
     _, zone = to_micros(event.at)
-    latest = to_micros(event.recorded_at)[0] if event.at > event.recorded_at else None
 
     def local(moment: datetime) -> datetime:
         return from_micros(to_micros(moment)[0], zone)
 
     def known(moment: datetime) -> datetime:
-        micros = to_micros(moment)[0]
-        return from_micros(micros if latest is None else min(micros, latest), zone)
+        return local(min(moment, event.recorded_at) if event.at > event.recorded_at else moment)
 
-    date = draft.date and draft.date._replace(start=local(draft.date.start), end=local(draft.date.end))
-    return replace(
-        draft,
-        date=date,
-        valid_from=draft.valid_from and known(draft.valid_from),
-        valid_to=draft.valid_to and known(draft.valid_to),
-    )
+    date, since, until = draft.date, draft.valid_from, draft.valid_to
+    date = date and date._replace(start=local(date.start), end=local(date.end))
+    return replace(draft, date=date, valid_from=since and known(since), valid_to=until and known(until))
 
 
 def _as_stated(draft: StatementDraft, target: Statement | None, reason: str) -> Outcome | None:
@@ -447,7 +426,7 @@ def _correct(state: _Known, seq: int, reading: Reading, abouts: set[str] | None)
     event = reading.event
     if target.status is not Status.CURRENT:
         # Noted anyway, so that this event is derived again together with its target.
-        state.note(seq, event, Action.NONE, reason=f"by {event.speaker}, when it held no more", target=target.id)
+        state.note(seq, event, Action.NONE, f"by {event.speaker}, when it held no more", None, target.id)
         return
     if never_true:
         state.undo(target)
@@ -460,7 +439,7 @@ def _correct(state: _Known, seq: int, reading: Reading, abouts: set[str] | None)
         added = adopt(corrected(event, target, reading.drafts), recorded_at=event.recorded_at, replaces=target.id)
         state.add(seq, added)
         reason = f"corrected by {event.speaker}"
-    state.note(seq, event, action, reason=reason, statement=added.id if added else None, target=target.id)
+    state.note(seq, event, action, reason, added.id if added else None, target.id)
 
 
 def _short(id: str) -> str:

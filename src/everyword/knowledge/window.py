@@ -55,28 +55,21 @@ def window_in(
     intents: Sequence[Intent] | None = None,
     fence_key: bytes | None = None,
 ) -> Window:
-    """Compute the window of a snapshot, or with as_of of what was known at a time.
+    """Compute the window of a snapshot; with as_of of what was known then, without recall counts: they have no dates.
 
-    Recall counts have no dates, so they count only without as_of. intents: those of the same snapshot, if computed
-    already. fence_key: the key of the fence.
+    intents: those of the same snapshot, if computed already. fence_key: what the fence is derived from; None: random.
     """
-    found = intents_in(reader, now=now, wing=wing, as_of=as_of) if intents is None else intents
-    nodes = _nodes(reader, found, wing=wing, as_of=as_of)
-    return window(nodes, now=now, budget=budget, count=tokenizer.count, tokenizer=tokenizer.name, fence_key=fence_key)
-
-
-def _nodes(reader: Reader, intents: Sequence[Intent], *, wing: str | None, as_of: datetime | None = None) -> list[Node]:
+    if intents is None:
+        intents = intents_in(reader, now=now, wing=wing, as_of=as_of)
     seqs = reader.newest_events(wing, as_of=as_of, limit=RECENT_EVENTS)
     recalled = reader.most_recalled(limit=RECALLED_EVENTS) if as_of is None else []
     events = reader.fetch(sorted({*seqs, *recalled}))
     events = {seq: event for seq, event in events.items() if wing in (None, event.wing) and may_be_shown_unasked(event)}
     live = [one for one in intents if one.status in LIVE][:LIVE_INTENTS]
     topics = topics_of(reader, list(events), wing=wing, as_of=as_of)
-    return [
-        *_event_nodes(events, reader.accesses(list(events)) if as_of is None else {}, topics),
-        *_concept_nodes(topics),
-        *_intent_nodes(live),
-    ]
+    accesses = reader.accesses(list(events)) if as_of is None else {}
+    nodes = [*_event_nodes(events, accesses, topics), *_concept_nodes(topics), *_intent_nodes(live)]
+    return window(nodes, now=now, budget=budget, tokenizer=tokenizer, fence_key=fence_key)
 
 
 def _event_nodes(events: Mapping[int, Event], accesses: Mapping[int, Access], topics: Topics) -> list[Node]:
@@ -164,18 +157,10 @@ class Node:
 
 
 def window(
-    nodes: Sequence[Node],
-    *,
-    now: datetime,
-    budget: int,
-    count: Callable[[str], int],
-    tokenizer: str,
-    fence_key: bytes | None = None,
+    nodes: Sequence[Node], *, now: datetime, budget: int, tokenizer: Tokenizer, fence_key: bytes | None = None
 ) -> Window:
-    """Choose what each tier holds; what is in one is not in the next.
-
-    fence_key: what the fence around the text is derived from; None for a random one.
-    """
+    """Choose what each tier holds; what is in one is not in the next."""
+    count = tokenizer.count
     ranks = _ranks(nodes)
     most = max((node.recalled for node in nodes), default=0)
     seen = {
@@ -193,14 +178,8 @@ def window(
     for tier, share in SHARES.items():
         items += _filled(tier, int(room * share), left, seen, count)
     text = fenced(_lines(items), fence_key, count)
-    return Window(
-        items=tuple(items),
-        text=text,
-        tokens=count(text) if text else 0,
-        budget=budget,
-        tokenizer=tokenizer,
-        at=now,
-    )
+    tokens = count(text) if text else 0
+    return Window(items=tuple(items), text=text, tokens=tokens, budget=budget, tokenizer=tokenizer.name, at=now)
 
 
 def _lines(items: Sequence[WindowItem]) -> str:
@@ -212,8 +191,7 @@ def _lines(items: Sequence[WindowItem]) -> str:
     return "\n".join(lines)
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(NamedTuple):
     rank: float
     recency: float
     access: float
@@ -242,7 +220,6 @@ def _filled(
         del left[best]
         room -= tokens
         groups[node.group or node.id] += 1
-        there = seen[best]
         items.append(
             WindowItem(
                 kind=node.kind,
@@ -252,10 +229,7 @@ def _filled(
                 tier=tier,
                 score=scores[best],
                 tokens=tokens,
-                rank=there.rank,
-                recency=there.recency,
-                access=there.access,
-                urgency=there.urgency,
+                **seen[best]._asdict(),
             )
         )
     return items

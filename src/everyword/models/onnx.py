@@ -59,7 +59,8 @@ def open_session(model: Path, *, sha256: str, threads: int) -> Session:
             return _open(runtime, graph, threads, optimise=False)
     try:
         if graph:
-            with contextlib.suppress(OSError):
+            # Perhaps only the writing fails (a full disk); onnxruntime does not say.
+            with contextlib.suppress(Exception):
                 return _open_and_cache(runtime, model, threads, graph, key)
         return _open(runtime, model, threads, optimise=True)
     except Exception as error:
@@ -87,11 +88,7 @@ def _open_and_cache(runtime: Any, model: Path, threads: int, graph: Path, key: s
     # Written to a draft and moved, so that another process sees a complete graph or none.
     draft = graph.with_suffix(f".{os.getpid()}-{get_ident()}.draft")
     try:
-        try:
-            session = _open(runtime, model, threads, optimise=True, save_to=draft)
-        except Exception:
-            # Perhaps only the writing failed (a full disk); onnxruntime does not say.
-            return _open(runtime, model, threads, optimise=True)
+        session = _open(runtime, model, threads, optimise=True, save_to=draft)
         draft.chmod(FILE_MODE)
         draft.replace(graph)
         remember_verified(graph, key)

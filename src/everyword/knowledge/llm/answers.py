@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from everyword.knowledge.claims import Course, ToldFact, When, overlap
 from everyword.knowledge.comparing import SAME_WORDS
@@ -31,9 +31,10 @@ from everyword.types.statements import TO_DO, Category, SaidDate, Slot, Stance, 
 from everyword.types.times import day_in_words
 from everyword.types.trust import states_nothing
 
-LONGEST_READ = (
-    12_000  # characters of an event, some 3,000 tokens; what is longer was pasted, and the reader reads it all
-)
+Entry = Mapping[str, Any]  # of an answer
+Read = TypeVar("Read")
+
+LONGEST_READ = 12_000  # characters of an event, some 3,000 tokens; what is longer was pasted
 LONGEST_BEFORE = 1_200  # characters of a turn before it: enough to tell whom a pronoun means
 MOST_ALIASES = 5  # of an entity in the table
 
@@ -176,22 +177,30 @@ class Noted(NamedTuple):
     follows: str | None
 
 
-def drafted(scene: Scene, statements: Sequence[Mapping[str, Any]], extractor: str) -> tuple[list[Noted], list[str]]:
+def drafted(scene: Scene, statements: Sequence[Entry], extractor: str) -> tuple[list[Noted], list[str]]:
     """Make drafts of statements that meet the schema; say of each that is not let in why."""
     known_names = _names_shown(scene)
     said = question_terms(" ".join((scene.text, *known_names, *(turn.text for turn in scene.before), scene.speaker)))
-    noted: list[Noted] = []
-    refused: list[str] = []
-    for statement in statements:
+
+    def noted(statement: Entry) -> Noted:
         draft = _dated(scene, _draft(scene, statement, extractor), (statement["when"] or "").strip())
-        try:
-            checked = _checked(scene.event, draft, said, known_names)
-        except (Rejected, Refused) as reason:
-            refused.append(f"{extractor}: {reason}")
-            continue
+        checked = _checked(scene.event, draft, said, known_names)
         follows = _followed(scene, statement)
-        noted.append(Noted(checked, follows.id if follows else None))
-    return noted, refused
+        return Noted(checked, follows.id if follows else None)
+
+    return _let_in(statements, noted, extractor)
+
+
+def _let_in(found: Iterable[Entry], read: Callable[[Entry], Read], about: str) -> tuple[list[Read], list[str]]:
+    """Read the entries of an answer; say of each that is refused why."""
+    accepted: list[Read] = []
+    refused: list[str] = []
+    for one in found:
+        try:
+            accepted.append(read(one))
+        except (Rejected, Refused) as reason:
+            refused.append(f"{about}: {reason}")
+    return accepted, refused
 
 
 def _checked(event: Event, draft: StatementDraft, said: Collection[int], known: Collection[str]) -> StatementDraft:
@@ -217,7 +226,7 @@ def _names_shown(scene: Scene) -> tuple[str, ...]:
     return (*scene.names, *dict.fromkeys((*speakers, *before[:_MOST_NAMES])))
 
 
-def _draft(scene: Scene, statement: Mapping[str, Any], extractor: str) -> StatementDraft:
+def _draft(scene: Scene, statement: Entry, extractor: str) -> StatementDraft:
     event = scene.event
     kind = StatementKind(statement["kind"])
     stance = Stance(statement["stance"])
@@ -258,12 +267,12 @@ def _about(scene: Scene, said: str | None) -> str:
     return next((known for known in scene.names if known.casefold() == name.casefold()), name)
 
 
-def _value(statement: Mapping[str, Any], quote: str) -> str | None:
+def _value(statement: Entry, quote: str) -> str | None:
     value = (statement["value"] or "").strip()
     return value if value and value.casefold() in quote.casefold() else None
 
 
-def _slot(scene: Scene, statement: Mapping[str, Any], about: str, value: str | None) -> Slot | None:
+def _slot(scene: Scene, statement: Entry, about: str, value: str | None) -> Slot | None:
     if value is None:
         return None
     follows = _followed(scene, statement)
@@ -273,7 +282,7 @@ def _slot(scene: Scene, statement: Mapping[str, Any], about: str, value: str | N
     return None if attribute == OTHER else Slot(about, attribute)
 
 
-def _followed(scene: Scene, statement: Mapping[str, Any]) -> Statement | None:
+def _followed(scene: Scene, statement: Entry) -> Statement | None:
     number: int = statement["follows"] or 0
     return scene.known[number - 1] if 0 < number <= len(scene.known) else None
 
@@ -305,18 +314,10 @@ def _begins(draft: StatementDraft, date: SaidDate, at: datetime) -> datetime | N
 # Facts
 
 
-def claimed(scene: Scene, facts: Sequence[Mapping[str, Any]], extractor: str) -> tuple[list[ToldFact], list[str]]:
+def claimed(scene: Scene, facts: Sequence[Entry], extractor: str) -> tuple[list[ToldFact], list[str]]:
     """Find in the event what each fact speaks of; say of each that is not let in why."""
-    found: dict[tuple[object, ...], ToldFact] = {}
-    refused: list[str] = []
-    for one in facts:
-        try:
-            fact = _fact(scene, one)
-        except Refused as reason:
-            refused.append(f"{extractor}: a fact: {reason}")
-            continue
-        found.setdefault(same_fact(fact), fact)
-    return list(found.values()), refused
+    found, refused = _let_in(facts, lambda one: _fact(scene, one), f"{extractor}: a fact")
+    return list({same_fact(fact): fact for fact in reversed(found)}.values())[::-1], refused
 
 
 def same_fact(fact: ToldFact) -> tuple[object, ...]:
@@ -324,7 +325,7 @@ def same_fact(fact: ToldFact) -> tuple[object, ...]:
     return fact.subject, fact.relation, fact.object, fact.when.valid_to is None
 
 
-def _fact(scene: Scene, answered: Mapping[str, Any]) -> ToldFact:
+def _fact(scene: Scene, answered: Entry) -> ToldFact:
     relation = RELATIONS[answered["relation"]]
     quote = _quote(scene, answered["quote"].strip())
     subject = _whom(scene, answered["subject"], None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from everyword.engine.engine import Engine, Progress
 from everyword.engine.llm_queue import llm_to_fold, work_through
@@ -22,6 +22,8 @@ from everyword.types.concepts import Debt, JournalEntry
 from everyword.types.events import PROGRAMS, Event, WrittenSentence, raw_event_id
 from everyword.types.times import day_in_words
 from everyword.types.trust import states_nothing
+
+Item = TypeVar("Item")
 
 MOST_SENTENCES = 8
 LONGEST_SENTENCE = 400  # characters
@@ -71,9 +73,13 @@ def shown_turns(session: Sequence[Event]) -> list[Event]:
     size = sum(min(len(one.text), LONGEST_TURN) for one in turns)
     if size <= MOST_SHOWN:
         return turns
-    kept = max(1, len(turns) * MOST_SHOWN // size)
-    step = (len(turns) - 1) / max(1, kept - 1)
-    return [turns[place] for place in sorted({round(number * step) for number in range(kept)})]
+    return _evenly(turns, max(1, len(turns) * MOST_SHOWN // size))
+
+
+def _evenly(items: Sequence[Item], most: int) -> list[Item]:
+    """Choose so many items at even distances, the first and the last among them."""
+    step = (len(items) - 1) / max(1, most - 1)
+    return [items[round(number * step)] for number in range(most)] if len(items) > most else list(items)
 
 
 def _turn(number: int, event: Event) -> dict[str, Any]:
@@ -196,10 +202,7 @@ def _summarise(engine: Engine, llm: LLM, job: Job) -> int:
 def _events(reader: Reader, session: str) -> tuple[int, list[Event]]:
     """Return the number of events of a session, and the events or a sample of them."""
     seqs = reader.session_seqs(session)
-    chosen: Sequence[int] = seqs
-    if len(seqs) > _MOST_READ:
-        step = (len(seqs) - 1) / (_MOST_READ - 1)
-        chosen = [seqs[round(number * step)] for number in range(_MOST_READ)]
+    chosen = _evenly(seqs, _MOST_READ)
     events = reader.fetch(chosen)
     return len(seqs), [events[seq] for seq in chosen if seq in events]
 

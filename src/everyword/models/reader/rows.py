@@ -10,6 +10,7 @@ prefixes, 3 and 4 the turns around them. Training writes its rows with this modu
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -89,18 +90,11 @@ class Piece(NamedTuple):
 
     def cut(self, start: int, end: int | None = None) -> Piece:
         """Take some of the tokens."""
-        part = slice(start, end)
-        return Piece(self.ids[part], self.shapes[part], self.starts[part], self.ends[part], self.first[part])
+        return Piece._make(field[start:end] for field in self)
 
     def followed_by(self, other: Piece) -> Piece:
         """Join the tokens of two texts."""
-        return Piece(
-            self.ids + other.ids,
-            self.shapes + other.shapes,
-            self.starts + other.starts,
-            self.ends + other.ends,
-            self.first + other.first,
-        )
+        return Piece._make(map(operator.concat, self, other))
 
 
 class Side(NamedTuple):
