@@ -42,7 +42,6 @@ class FileLedger:
         self._unwritten: Counter[date] = Counter()
 
     def spent(self, day: date) -> int:
-        """Return the tokens spent on a day."""
         with self._store.file_reader() as reader:
             return _on(day, reader.fact(LLM_TOKENS)) + self._unwritten[day]
 
@@ -87,7 +86,6 @@ class Metered:
 
     @property
     def name(self) -> str:
-        """Return the name of the wrapped LLM."""
         return self._llm.name
 
     def complete(
@@ -134,7 +132,6 @@ class Metered:
                 raise self._failed(error) from error
 
     def close(self) -> None:
-        """Close the wrapped LLM."""
         end = getattr(self._llm, "close", None)
         if callable(end):
             end()
