@@ -9,7 +9,8 @@ import pytest
 
 from conformance.making import DIMS, NOW, SPACE, add_model, direction, draft, naive_nearest, put, remove, unit_vectors
 from everyword.settings import Settings
-from everyword.storage.postgres import PostgresStore, reader_writer
+from everyword.storage.postgres import PostgresStore, snapshot
+from everyword.storage.postgres import writer as postgres_writer
 from everyword.storage.rows import Model, UnitVector
 from everyword.storage.sql import writer
 from postgres_server import Server
@@ -20,7 +21,7 @@ Vectors = dict[int, list[UnitVector]]
 @pytest.fixture
 def store(location: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[PostgresStore]:
     monkeypatch.setattr(writer, "SEAL_AT", 64)
-    monkeypatch.setattr(reader_writer, "NEAR_FROM", 256)
+    monkeypatch.setattr(postgres_writer, "NEAR_FROM", 256)
     opened = PostgresStore(location, Settings(durability="normal"))
     yield opened
     opened.close()
@@ -38,10 +39,10 @@ def _filled(store: PostgresStore, count: int, *, space: str = SPACE, model: Mode
 
 
 def _indexed(store: PostgresStore, model: Model) -> bool:
-    with store.snapshot() as snapshot:
-        found = snapshot.space(SPACE)
+    with store.snapshot() as seen:
+        found = seen.space(SPACE)
         assert found is not None
-        return model.id in snapshot.near[found.id].indexed
+        return model.id in seen.near[found.id].indexed
 
 
 def _share_found(store: PostgresStore, model: Model, vectors: Vectors, *, k: int = 10, allowed=None) -> float:
@@ -84,22 +85,22 @@ def test_the_index_is_what_answers(store: PostgresStore) -> None:
     from everyword.storage.nearest import unit_bounds
     from everyword.storage.postgres.snapshot import query
 
-    with store.snapshot() as snapshot:
-        found = snapshot.space(SPACE)
+    with store.snapshot() as seen:
+        found = seen.space(SPACE)
         assert found is not None
         low, high = unit_bounds(model.id)
         sql = query("nearest").format(space=found.id, low=low, high=high, dims=DIMS, where="")
-        snapshot.connection.execute("SET LOCAL enable_sort = off")  # so few rows are sorted sooner than searched
-        plan = snapshot.raw_rows(f"EXPLAIN {sql}", [direction(np.random.default_rng(1)).tolist(), 10])
+        seen.connection.execute("SET LOCAL enable_sort = off")  # so few rows are sorted sooner than searched
+        plan = seen.raw_rows(f"EXPLAIN {sql}", [direction(np.random.default_rng(1)).tolist(), 10])
     assert any("Index Scan using near_" in row[0] for row in plan), plan
 
 
-@pytest.mark.parametrize("narrow", [reader_writer._NARROW, 0])
+@pytest.mark.parametrize("narrow", [snapshot._NARROW, 0])
 @pytest.mark.parametrize("step", [2, 97])
 def test_filters_keep_what_is_found(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch, narrow: int, step: int
 ) -> None:
-    monkeypatch.setattr(reader_writer, "_NARROW", narrow)
+    monkeypatch.setattr(snapshot, "_NARROW", narrow)
     model, vectors = _filled(store, 500)
     store.tend()
     allowed = np.array(sorted(vectors)[::step], np.int64)

@@ -99,7 +99,9 @@ def _told(memory: Memory) -> dict[str, Any]:
         return {
             "names": sorted((row for row in reader.names()), key=lambda row: row.id),
             "mentions": [row._replace(seq=places[row.seq]) for row in reader.mentions(seqs=seqs)],
-            "claims": sorted(((places[row.seq], row.draft) for row in reader.claims_of()), key=lambda row: str(row)),
+            "claims": sorted(
+                ((places[row.seq], row.draft) for row in reader.claims_of(homes=None)), key=lambda row: str(row)
+            ),
             "facts": reader.facts(FactFilter(), limit=10_000),
             "sessions": sessions,
         }

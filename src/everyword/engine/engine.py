@@ -75,7 +75,6 @@ class FenceKey:
     _kept: str | None = None
 
     def of(self, reader: FileReader) -> bytes:
-        """Return the key."""
         if self.chosen is not None:
             return self.chosen.encode("utf-8", "surrogatepass")
         if self._kept is None:
@@ -127,7 +126,6 @@ class Engine:
 
     @cached_property
     def fence_key(self) -> FenceKey:
-        """Return the secret key of the fences around recorded text."""
         return FenceKey(self.settings.fence_key)
 
     @cached_property
@@ -152,7 +150,6 @@ class Engine:
 
     @cached_property
     def reranker(self) -> Reranker | None:
-        """Load the reranker, if one is configured."""
         if self.reranker_spec is None:
             return None
         from everyword.models.rerankers import load_reranker
@@ -188,7 +185,6 @@ class Engine:
                 end()
 
     def now(self) -> int:
-        """Return the time in microseconds."""
         return to_micros(self.clock())[0]
 
     def next_attempt(self, attempts: int, *, first_s: int, most_s: int) -> int:

@@ -29,7 +29,6 @@ from everyword.jobs.deriver import catch_up, views_of
 from everyword.knowledge.concept_labels import reworded
 from everyword.storage.protocol import Reader
 from everyword.storage.rows import JobRow, StatementFilter, StoredWebhook
-from everyword.types.concepts import Concept
 from everyword.types.events import Event
 from everyword.types.intents import LIVE, Intent
 from everyword.types.records import RecordKind
@@ -236,16 +235,14 @@ def subscribe(
     engine: Engine, space: str, wing: str | None, kind: ChangeKind, callback: Callable[[Any], None]
 ) -> Callable[[], None]:
     """Call a function with each new item that a write of this process brings; return a function that ends this."""
-    subscription = _Subscription(space=space, wing=wing, kind=kind, most_an_hour=MOST_AN_HOUR)
-    _catch_up(engine, subscription)
-    _start(engine, space, [subscription])
+    subscription = _Subscription(engine, space, wing, kind, most_an_hour=MOST_AN_HOUR)
 
     def notify(written: str) -> None:
         if written != space:
             return
         try:
             with subscription.lock:
-                new = again(engine, partial(_new_items, engine, subscription))
+                new = subscription.new_items()
         except Exception as error:  # the write is committed and must not fail now
             _warn(engine, error)
             return
@@ -274,23 +271,28 @@ def watch_changes(
     stop: Callable[[], bool],
 ) -> Iterator[tuple[str, Any]]:
     """Poll for new items of any process until `stop` returns true; read rows only after the store has changed."""
-    subscriptions = [_Subscription(space=space, wing=wing, kind=kind) for kind in kinds]
-    for one in subscriptions:
-        _catch_up(engine, one)
-    before = again(engine, lambda: _start(engine, space, subscriptions))
+    subscriptions = [_Subscription(engine, space, wing, kind) for kind in kinds]
+    before: object = None
     while not stop():
-        version = again(engine, lambda: _start(engine, space, ()))
+        version = again(engine, partial(_version, engine, space))
         for one in subscriptions if version != before else ():
-            _catch_up(engine, one)
-            yield from ((one.kind.value, item) for item in again(engine, partial(_new_items, engine, one)))
+            one.catch_up()
+            yield from ((one.kind.value, item) for item in one.new_items())
         before = version
         time.sleep(every)
 
 
-@dataclass(slots=True, kw_only=True)
-class _Subscription:
-    """What one subscriber wants to know, and what it has been told."""
+def _version(engine: Engine, space: str) -> object:
+    """Return a value that changes whenever there may be something new."""
+    with engine.store.reader(space) as reader:
+        return reader.file.pulse(), reader.cursors()
 
+
+@dataclass(slots=True)
+class _Subscription:
+    """What one subscriber wants to know, from now on, and what it has been told."""
+
+    engine: Engine
     space: str
     wing: str | None
     kind: ChangeKind
@@ -300,61 +302,52 @@ class _Subscription:
     _told_at: list[datetime] = field(default_factory=list[datetime])
     _position: int = 0  # number of the last row that was read
 
-    def start(self, reader: Reader, now: datetime) -> None:
-        """Skip what is there already."""
-        if self.kind is ChangeKind.INTENT:
-            self._known |= {one.id for one in self._intents(reader, now)}
-        else:
-            self._position = reader.last_number(_BY_PLACE[self.kind].table)
+    def __post_init__(self) -> None:
+        self.catch_up()
+        again(self.engine, self._skip)
 
-    def new_items(self, reader: Reader, now: datetime) -> list[Any]:
+    def catch_up(self) -> None:
+        """Derive what the subscriber is told of."""
+        if self.kind in _REPORTED_ONCE:
+            derive = partial(catch_up, self.engine, self.space, views_of(self.engine.settings))
+            again(self.engine, derive, resumes=True)
+
+    def new_items(self) -> list[Any]:
         """Return the items that the subscriber does not know, up to its hourly limit."""
+        found = again(self.engine, self._found)
         if self.kind not in _REPORTED_ONCE:
-            return self._next_rows(reader)
-        found: Sequence[Intent | Concept]
-        found = self._intents(reader, now) if self.kind is ChangeKind.INTENT else self._next_rows(reader)
-        found = [one for one in found if one.id not in self._known]
+            return found
+        found, now = [one for one in found if one.id not in self._known], self.engine.clock()
         if self.most_an_hour is not None:
             self._told_at = [at for at in self._told_at if now - at < _HOUR]
             found = found[: max(0, self.most_an_hour - len(self._told_at))]
         self._known |= {one.id for one in found}
         self._told_at += [now] * len(found)
-        return list(found)
-
-    def _intents(self, reader: Reader, now: datetime) -> list[Intent]:
-        from everyword.knowledge.intents import intents_in  # slow to import; most processes never subscribe
-
-        return [one for one in intents_in(reader, now=now, wing=self.wing) if one.status in LIVE]
-
-    def _next_rows(self, reader: Reader) -> list[Any]:
-        found: list[Any] = []
-        scope = FeedScope(reader=reader, wing=self.wing)
-        position = self._position
-        while rows := _BY_PLACE[self.kind].read(scope, position, _ROWS_AT_ONCE):
-            found += [row.news.item for row in rows if row.news is not None]
-            position = rows[-1].number
-        self._position = position  # only now: an interrupted read starts over
         return found
 
+    def _skip(self) -> None:
+        with self.engine.store.reader(self.space) as reader:
+            if self.kind is ChangeKind.INTENT:
+                self._known |= {one.id for one in self._intents(reader)}
+            else:
+                self._position = reader.last_number(_BY_PLACE[self.kind].table)
 
-def _catch_up(engine: Engine, subscription: _Subscription) -> None:
-    """Derive what a subscriber is told of."""
-    if subscription.kind in _REPORTED_ONCE:
-        views = views_of(engine.settings)
-        again(engine, lambda: catch_up(engine, subscription.space, views), resumes=True)
+    def _found(self) -> list[Any]:
+        with self.engine.store.reader(self.space) as reader:
+            if self.kind is ChangeKind.INTENT:
+                return self._intents(reader)
+            found: list[Any] = []
+            scope, position = FeedScope(reader=reader, wing=self.wing), self._position
+            while rows := _BY_PLACE[self.kind].read(scope, position, _ROWS_AT_ONCE):
+                found += [row.news.item for row in rows if row.news is not None]
+                position = rows[-1].number
+            self._position = position  # only now: an interrupted read starts over
+            return found
 
+    def _intents(self, reader: Reader) -> list[Intent]:
+        from everyword.knowledge.intents import intents_in  # slow to import; most processes never subscribe
 
-def _start(engine: Engine, space: str, subscriptions: Sequence[_Subscription]) -> tuple[str, Mapping[str, int]]:
-    """Start subscriptions; return a version that changes whenever there may be something new."""
-    with engine.store.reader(space) as reader:
-        for one in subscriptions:
-            one.start(reader, engine.clock())
-        return reader.file.pulse(), reader.cursors()
-
-
-def _new_items(engine: Engine, subscription: _Subscription) -> list[Any]:
-    with engine.store.reader(subscription.space) as reader:
-        return subscription.new_items(reader, engine.clock())
+        return [one for one in intents_in(reader, now=self.engine.clock(), wing=self.wing) if one.status in LIVE]
 
 
 def _warn(engine: Engine, error: Exception) -> None:

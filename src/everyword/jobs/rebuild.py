@@ -6,7 +6,7 @@ transaction drops the old derived rows and copies the new ones under new numbers
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from everyword.storage.opening import open_scratch
 from everyword.storage.protocol import Store, Tables
 from everyword.storage.rows import FACTS, STATEMENTS
 from everyword.storage.sql.graph import renumbered
-from everyword.storage.sql.tables import SPACES, Sum, Table
+from everyword.storage.sql.tables import SPACES, sum_of
 
 _FACTS = "facts"
 DERIVED = (STATEMENTS, FACTS)  # the views that need nothing but the log and `READ`
@@ -76,19 +76,17 @@ _DONE, _ANEW, _MORE = "done", "anew", "more"
 def copy_base(reader: Tables, scratch: Store, space: str, tables: Iterable[str]) -> None:
     """Copy the row of a space, and its rows of tables, into a scratch store."""
     with scratch.table_writer() as (_, writer):
-        spaces = table_of(reader, SPACES)
-        own = next(row for row in reader.each(spaces, None) if row["name"] == space)
-        writer.put(table_of(writer, SPACES), [own | {"last_seq": 0}])  # no event is copied yet
+        own = next(row for row in reader.rows(SPACES) if row["name"] == space)
+        writer.put(writer.table(SPACES), [own | {"last_seq": 0}])  # no event is copied yet
         for name in tables:
-            for rows in batches(reader.each(table_of(reader, name), None, space)):
-                writer.put(table_of(writer, name), rows)
+            writer.put_all(name, reader.rows(name, space))
 
 
 def _derived(engine: Engine, scratch: Store, space: str, copied: _Copied, progress: Progress) -> _Copied:
     """Copy the rest of the log, and derive it."""
     while True:
         with engine.store.table_reader() as reader:
-            events = table_of(reader, "events")
+            events = reader.table("events")
             behind = [{"space": space, "seq": copied.upto}[column] for column in events.key]
             rows = list(islice(reader.each(events, behind, space), _COPY_BATCH))
         if not rows:
@@ -101,7 +99,7 @@ def _derived(engine: Engine, scratch: Store, space: str, copied: _Copied, progre
 def derive_rows(engine: Engine, scratch: Store, space: str, rows: Sequence[Mapping[str, Any]]) -> None:
     """Add the next events to a scratch store and derive all views of them but the concepts, which need vectors."""
     with scratch.table_writer() as (_, writer):
-        writer.put(table_of(writer, "events"), rows)
+        writer.put(writer.table("events"), rows)
     with scratch.writer(space) as writer:
         writer.note_last_seq(rows[-1]["seq"])
     while derive_batch(engine, scratch, space, DERIVED, BATCH)[0]:
@@ -132,11 +130,11 @@ def _exchanged(engine: Engine, scratch: Store, space: str, copied: _Copied) -> s
 def _inputs_changed(tables: Tables, made: Tables, space: str, copied: _Copied) -> bool:
     """Tell whether readings or entity edits of the copied events changed meanwhile."""
     for name in READ:
-        ours, theirs = table_of(tables, name), table_of(made, name)
-        columns = sorted(set(ours.columns) & set(theirs.columns))
-        now, then = Sum(), Sum()
-        now.add((row for row in tables.each(ours, None, space) if row.get("seq", 0) <= copied.upto), columns)
-        then.add((row for row in made.each(theirs, None, space) if row.get("seq", 0) <= copied.upto), columns)
+        columns = sorted(set(tables.table(name).columns) & set(made.table(name).columns))
+        now, then = (
+            sum_of((row for row in one.rows(name, space) if row.get("seq", 0) <= copied.upto), columns)
+            for one in (tables, made)
+        )
         if now != then:
             return True
     return False
@@ -145,9 +143,7 @@ def _inputs_changed(tables: Tables, made: Tables, space: str, copied: _Copied) -
 def _take(tables: Tables, made: Tables, space: str, version: int) -> None:
     by = tables.reserve(made.last_number())
     for name, numbers in _MADE.items():
-        into = table_of(tables, name)
-        for rows in batches(made.each(table_of(made, name), None, space)):
-            tables.put(into, [_moved(name, row, numbers, by, version) for row in rows])
+        tables.put_all(name, (_moved(name, row, numbers, by, version) for row in made.rows(name, space)))
 
 
 def _moved(table: str, row: dict[str, Any], numbers: Sequence[str], by: int, version: int) -> dict[str, Any]:
@@ -158,14 +154,3 @@ def _moved(table: str, row: dict[str, Any], numbers: Sequence[str], by: int, ver
     if table == _FACTS:
         moved["body"] = renumbered(row["body"], by)
     return moved
-
-
-def batches(rows: Iterator[dict[str, Any]]) -> Iterator[Sequence[dict[str, Any]]]:
-    """Split rows into batches."""
-    while batch := list(islice(rows, _COPY_BATCH)):
-        yield batch
-
-
-def table_of(reader: Tables, name: str) -> Table:
-    """Find a table by its name."""
-    return next(table for table in reader.tables() if table.name == name)

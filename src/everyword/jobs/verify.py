@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from everyword.engine.encoding import embed
 from everyword.engine.engine import Engine, Progress
 from everyword.errors import ModelError
-from everyword.jobs.rebuild import DERIVED, READ, copy_base, derive_rows, table_of
+from everyword.jobs.rebuild import DERIVED, READ, copy_base, derive_rows
 from everyword.knowledge.concepts import fold_rows_upto
 from everyword.models.protocol import Embedder
 from everyword.storage.nearest import unit_of
@@ -28,7 +28,7 @@ from everyword.storage.protocol import Store, Tables
 from everyword.storage.rows import CONCEPTS, FACTS, STATEMENTS, FoldMark, Model, UnitVector
 from everyword.storage.sql.audit import REBUILD, RESTORE, while_readable
 from everyword.storage.sql.graph import with_claims_named
-from everyword.storage.sql.tables import SPACES, Table, row_hash
+from everyword.storage.sql.tables import SPACES, row_hash
 from everyword.types.events import Problem, Report
 
 _COPY_BATCH = 2_000  # events
@@ -76,7 +76,7 @@ def verify(engine: Engine, *, deep: bool, only: str | None, progress: Progress) 
             serving = engine.models.serving(reader)
         embedder = serving.embedder if getattr(serving.embedder, "repeatable", False) else None
         with engine.store.table_reader() as stored:
-            for row in list(stored.each(table_of(stored, SPACES), None)):
+            for row in list(stored.rows(SPACES)):
                 if only in (None, row["name"]):
                     check = _SpaceCheck(engine, stored, row["name"], checked, progress)
                     problems += while_readable(check.problems(serving.model, embedder))
@@ -89,17 +89,16 @@ class _SpaceCheck:
     def __init__(self, engine: Engine, stored: Tables, space: str, checked: dict[str, int], progress: Progress) -> None:
         self._engine, self._stored, self._space = engine, stored, space
         self._checked, self._progress = checked, progress
-        self._cursors = {row["name"]: row["upto"] for row in self._rows("views")}
-        self._last_seq = next(
-            (row["last_seq"] for row in stored.each(table_of(stored, SPACES), None) if row["name"] == space), 0
-        )
+        self._cursors = {row["name"]: row["upto"] for row in stored.rows("views", space)}
+        self._last_seq = next((row["last_seq"] for row in stored.rows(SPACES) if row["name"] == space), 0)
 
     def problems(self, model: Model | None, embedder: Embedder | None) -> Iterator[Problem]:
         scratch = open_scratch()
         try:
             copy_base(self._stored, scratch, self._space, (*READ, *_READ_FOR_CONCEPTS))
             self._derive(scratch)
-            layers = self._complete_views()
+            # A view that is behind the log is no problem.
+            layers = [view for view in DERIVED if self._cursors.get(view, 0) >= self._last_seq]
             if self._fold(scratch):
                 layers.append(CONCEPTS)
             with scratch.table_reader() as made:
@@ -110,25 +109,19 @@ class _SpaceCheck:
             scratch.close()
 
     def _derive(self, scratch: Store) -> None:
-        done, total = 0, self._stored.count(table_of(self._stored, "events"))
-        rows = self._rows("events")
+        done, total = 0, self._stored.count(self._stored.table("events"))
+        rows = self._stored.rows("events", self._space)
         while some := list(islice(rows, _COPY_BATCH)):
             derive_rows(self._engine, scratch, self._space, some)
             done += len(some)
             self._progress("log", done, total)
 
-    def _complete_views(self) -> list[str]:
-        """List the views that cover the whole log; a view that is behind is no problem."""
-        return [view for view in DERIVED if self._cursors.get(view, 0) >= self._last_seq]
-
     def _fold(self, scratch: Store) -> bool:
-        mark = next(self._rows("fold_marks"), None)
+        mark = next(self._stored.rows("fold_marks", self._space), None)
         if mark is None or not self._cursors.get(CONCEPTS):
             return False
         with scratch.table_writer() as (_, writer):
-            models = list(self._stored.each(table_of(self._stored, "models"), None))
-            if models:
-                writer.put(table_of(writer, "models"), models)
+            writer.put_all("models", self._stored.rows("models"))
         beside = replace(self._engine, store=scratch, llm_spec=None)
         with scratch.writer(self._space) as writer:
             writer.set_fold_mark(FoldMark(0, 0, mark["profile"]))
@@ -143,7 +136,7 @@ class _SpaceCheck:
         for layer in layers:
             for name, points_to in _BY_LAYER[layer].items():
                 ours, theirs = (
-                    _hashes(name, self._rows_of(reader, name), _shared(self._stored, made, name), points_to, by)
+                    _hashes(name, reader.rows(name, self._space), _shared(self._stored, made, name), points_to, by)
                     for reader, by in zip((self._stored, made), known, strict=True)
                 )
                 self._checked[f"rows of {name}"] = self._checked.get(f"rows of {name}", 0) + len(ours)
@@ -151,19 +144,13 @@ class _SpaceCheck:
                 if what := _difference(ours, theirs):
                     yield Problem(where=f"{name} of space {self._space}", what=what, fix=REBUILD)
 
-    def _rows(self, table: str) -> Iterator[dict[str, Any]]:
-        return self._rows_of(self._stored, table)
-
-    def _rows_of(self, reader: Tables, table: str) -> Iterator[dict[str, Any]]:
-        return reader.each(table_of(reader, table), None, self._space)
-
     # Vectors
 
     def _vector_problems(self, scratch: Store, model: Model, embedder: Embedder) -> Iterator[Problem]:
         pooled = dict(self._pooled(model))
         windows = {
             row["unit"]: (row["start"], row["stop"], row["tokens"])
-            for row in self._rows("vectors")
+            for row in self._stored.rows("vectors", self._space)
             if unit_of(model.id, 0, 0) <= row["unit"] < unit_of(model.id + 1, 0, 0)
         }
         total = wrong = after = 0
@@ -191,15 +178,14 @@ class _SpaceCheck:
             yield Problem(where=f"vectors of space {self._space}", what=what, fix=REBUILD)
 
     def _pooled(self, model: Model) -> Iterator[tuple[int, bytes]]:
-        for row in self._rows("pooled_tail"):
+        for row in self._stored.rows("pooled_tail", self._space):
             if row["model"] == model.id:
                 yield row["unit"], row["pooled"]
-        for row in self._rows("pooled_blocks"):
+        for row in self._stored.rows("pooled_blocks", self._space):
             if row["model"] == model.id:
                 units = np.frombuffer(row["units"], np.int64).tolist()
-                size = len(row["pooled"]) // max(1, len(units))
-                for place, unit in enumerate(units):
-                    yield unit, row["pooled"][place * size : (place + 1) * size]
+                vectors = np.frombuffer(row["pooled"], np.uint8).reshape(len(units), -1)
+                yield from ((unit, vector.tobytes()) for unit, vector in zip(units, vectors, strict=True))
 
 
 def _near(vector: UnitVector, window: tuple[int, int, bytes], pooled: bytes) -> bool:
@@ -215,12 +201,8 @@ def _cosine(one: NDArray[np.int8], other: NDArray[np.int8]) -> float:
 
 
 def _shared(one: Tables, other: Tables, name: str) -> list[str]:
-    mine, theirs = table_of(one, name), table_of(other, name)
-    return sorted(_columns(mine) & _columns(theirs))
-
-
-def _columns(table: Table) -> set[str]:
-    return {*table.key, *table.columns} - {"id" if table.name == SPACES else ""}
+    mine, theirs = one.table(name), other.table(name)
+    return sorted({*mine.key, *mine.columns} & {*theirs.key, *theirs.columns})
 
 
 def _hashes(

@@ -16,7 +16,7 @@ from typing import Any
 from everyword.errors import StoreError
 from everyword.storage.protocol import Store
 from everyword.storage.rows import COPYING
-from everyword.storage.sql.tables import FIRST, SPACES, Sum, Table, Tables
+from everyword.storage.sql.tables import FIRST, SPACES, Table, Tables, sum_of
 
 Progress = Callable[[str, int, int], None]
 
@@ -45,7 +45,7 @@ def copy_store(source: Store, target: Store, progress: Progress) -> Copied:
             there = {table.name for table in copy.tables()}
         counts = {table.name: reader.count(table) for table in tables}
         tables = [table for table in tables if table.name in there or counts[table.name]]
-        state = _begun(target, _fingerprint(reader, tables, counts), tables)
+        state = _begun(target, _fingerprint(reader, counts), tables)
         resumed = bool(state["done"] or state["after"])
         total, done = sum(counts.values()), state["rows"]
         for table in tables:
@@ -70,14 +70,14 @@ def copy_store(source: Store, target: Store, progress: Progress) -> Copied:
 def _begun(target: Store, fingerprint: str, tables: Sequence[Table]) -> dict[str, Any]:
     """Find out how far a copy is; refuse a target that holds anything else."""
     with target.table_writer() as (file, copy):
-        there = {table.name: table for table in copy.tables()}
+        there = {table.name: copy.count(table) for table in copy.tables()}
         if missing := [table.name for table in tables if table.name not in there]:
             raise StoreError(f"The target knows no {', '.join(missing)}; open both with the same version of Everyword.")
         said = file.fact(COPYING)
         state: dict[str, Any] | None = json.loads(said) if said else None
-        if state is None and (said == "" or any(copy.count(there[table.name]) for table in tables)):
+        if state is None and (said == "" or any(there[table.name] for table in tables)):
             raise StoreError("The target holds a memory already; copy into an empty one.")
-        if state is not None and sum(copy.count(table) for table in there.values()) != state["rows"]:
+        if state is not None and sum(there.values()) != state["rows"]:
             raise StoreError(
                 "The target was written to while it was a copy in the making; nothing of it was removed.",
                 fix="Copy into an empty one.",
@@ -85,17 +85,15 @@ def _begun(target: Store, fingerprint: str, tables: Sequence[Table]) -> dict[str
         if state is not None and state["of"] == fingerprint:
             return {**state, "after": _unpacked(state["after"])} if state["after"] else state
         for table in reversed(tables):  # those that point to others first
-            copy.clear(there[table.name])
+            copy.clear(copy.table(table.name))
         anew: dict[str, Any] = {"of": fingerprint, "done": [], "after": None, "rows": 0}
         file.set_fact(COPYING, json.dumps(anew))
         return anew
 
 
-def _fingerprint(reader: Tables, tables: Sequence[Table], counts: Mapping[str, int]) -> str:
+def _fingerprint(reader: Tables, counts: Mapping[str, int]) -> str:
     """Tell a source from others, and from itself at another time: each write moves a space's counters."""
-    spaces = Sum()
-    table = next(table for table in tables if table.name == SPACES)
-    spaces.add(reader.each(table, None), table.columns)
+    spaces = sum_of(reader.rows(SPACES), reader.table(SPACES).columns)
     return hashlib.blake2b(f"{counts} {spaces.total}".encode(), digest_size=16).hexdigest()
 
 
@@ -116,12 +114,9 @@ def _compare(reader: Tables, target: Store, tables: Sequence[Table], progress: P
     """Hold every row of the copy against its source."""
     done = 0
     with target.table_reader() as copy:
-        there = {table.name: table for table in copy.tables()}
         for table in tables:
-            ours, theirs = Sum(), Sum()
-            columns = sorted(set(table.columns) & set(there[table.name].columns))
-            ours.add(reader.each(table, None), columns)
-            theirs.add(copy.each(there[table.name], None), columns)
+            columns = sorted(set(table.columns) & set(copy.table(table.name).columns))
+            ours, theirs = sum_of(reader.rows(table.name), columns), sum_of(copy.rows(table.name), columns)
             if ours != theirs:
                 raise StoreError(
                     f"The copy of {table.name} differs from its source ({theirs.rows} of {ours.rows} rows).",

@@ -26,12 +26,10 @@ def unit_bounds(model: int) -> tuple[int, int]:
 
 
 def seq_of(unit: int) -> int:
-    """Tell the event of a unit."""
     return (unit >> _WINDOW_BITS) & ((1 << _SEQ_BITS) - 1)
 
 
 def seqs_of(units: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Tell the event of each unit."""
     return (units >> _WINDOW_BITS) & ((1 << _SEQ_BITS) - 1)
 
 
@@ -57,7 +55,6 @@ class PooledMatrix:
         self._floats = np.empty((0, dims), np.float32)
 
     def extend(self, units: NDArray[np.int64], pooled: NDArray[np.int8]) -> None:
-        """Append vectors."""
         total = self.count + len(units)
         prefix = max(_LEAST_PREFIX, self._bytes.shape[1] // 2)
         if total > EXACT_UP_TO and self._floats.shape[1] > prefix:

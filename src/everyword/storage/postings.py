@@ -73,7 +73,6 @@ def terms_of(counts: Mapping[int, int]) -> Terms:
 
 
 def unpack_terms(data: bytes) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Read what `terms_of` packed."""
     size = len(data) // 9
     return np.frombuffer(data, np.int64, size), np.frombuffer(data, np.uint8, size, offset=8 * size)
 
@@ -94,7 +93,6 @@ class Tail(NamedTuple):
     lengths: NDArray[np.uint8]
 
     def followed_by(self, more: Tail) -> Tail:
-        """Join two tails, the older first."""
         return Tail(
             np.concatenate([self.seqs, more.seqs]),
             np.concatenate([self.terms, more.terms]),
@@ -103,7 +101,6 @@ class Tail(NamedTuple):
         )
 
     def of(self, term: int) -> Postings:
-        """Pick the postings of one term."""
         at = np.flatnonzero(self.terms == term)
         return Postings(self.seqs[at], self.counts[at], self.lengths[at])
 
@@ -145,7 +142,6 @@ def chunks_of(tail: Tail) -> Iterator[tuple[int, int, bytes]]:
 
 
 def pack(postings: Postings) -> bytes:
-    """Write one chunk."""
     offsets = postings.seqs - postings.seqs[0]
     width = 2 if offsets[-1] < _NARROW else 4
     packed = offsets.astype(np.uint16 if width == 2 else np.uint32)
@@ -153,7 +149,6 @@ def pack(postings: Postings) -> bytes:
 
 
 def unpack(first: int, chunk: bytes) -> Postings:
-    """Read one chunk."""
     width = chunk[0]
     size = (len(chunk) - 1) // (width + 2)
     offsets = np.frombuffer(chunk, np.uint16 if width == 2 else np.uint32, size, offset=1)

@@ -18,7 +18,7 @@ from everyword.settings import beside
 from everyword.storage.rows import Audit, Commits
 from everyword.storage.sql.audit import audit
 from everyword.storage.sql.reader import FileReader, Reader
-from everyword.storage.sql.snapshot import Caches
+from everyword.storage.sql.snapshot import Caches, Snapshot
 from everyword.storage.sql.tables import Tables
 from everyword.storage.sql.writer import FileWriter, Writer
 
@@ -56,9 +56,15 @@ class Store(ABC):
             file.sql.space(space)  # models come with it
             yield file.reader(space)
 
-    @abstractmethod
-    def file_reader(self) -> AbstractContextManager[FileReader]:
+    @contextmanager
+    def file_reader(self) -> Generator[FileReader]:
         """Take a snapshot to read what belongs to no space, or several spaces; it lasts for the `with` block."""
+        with self.snapshot() as sql:
+            yield FileReader(sql)
+
+    @abstractmethod
+    def snapshot(self) -> AbstractContextManager[Snapshot]:
+        """Begin a transaction that reads."""
 
     @abstractmethod
     def file_writer(

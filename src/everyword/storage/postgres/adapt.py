@@ -10,13 +10,14 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import psycopg
 from psycopg.abc import Buffer
 from psycopg.adapt import Dumper, Loader, PyFormat
 from psycopg.pq import Format
+from psycopg.types.array import ListBinaryDumper
 from psycopg.types.numeric import Int8BinaryDumper
 
 _MARK = "\x1aB64:"
@@ -26,9 +27,6 @@ _OTHER_FORM = re.compile(r"(\\\\)\\u0001|\\u0001(0000|0001|d[89a-f][0-9a-f]{2})"
 _TEXT_OIDS = ("text", "varchar", "name")
 _INT8_ARRAY = 1016  # the oid of bigint[]
 _INT8 = 20
-_TEXT, _TEXT_ARRAY = 25, 1009
-_BYTEA, _BYTEA_ARRAY = 17, 1001
-_NULL = (-1).to_bytes(4, "big", signed=True)  # in place of the length of an element
 _ELEMENT = np.dtype([("size", ">i4"), ("value", ">i8")])
 
 
@@ -39,8 +37,7 @@ def adapt(connection: psycopg.Connection[Any]) -> None:
     adapters.register_dumper(bool, Int8BinaryDumper)  # as SQLite has it: a column can be copied either way
     adapters.register_dumper(str, _TextDumper)
     adapters.register_dumper(np.ndarray, _NumbersDumper)
-    adapters.register_dumper(_Texts, _TextsDumper)
-    adapters.register_dumper(_Blobs, _BlobsDumper)
+    adapters.register_dumper(list, ListBinaryDumper)  # the last is taken first; the other would not mark texts
     for name in _TEXT_OIDS:
         adapters.register_loader(name, _TextLoader)
         adapters.register_loader(name, _TextBinaryLoader)
@@ -49,8 +46,8 @@ def adapt(connection: psycopg.Connection[Any]) -> None:
 def bound(values: Sequence[Any] | Mapping[str, Any]) -> Sequence[Any] | Mapping[str, Any]:
     """Make what a query takes as a whole an array."""
     if isinstance(values, Mapping):
-        return {name: _listed(value) if isinstance(value, tuple) else value for name, value in values.items()}
-    return [_listed(value) if isinstance(value, tuple) else value for value in values]
+        return {name: _listed(value) for name, value in values.items()}
+    return [_listed(value) for value in values]
 
 
 def without_other_forms(written: str) -> str:
@@ -58,18 +55,8 @@ def without_other_forms(written: str) -> str:
     return _OTHER_FORM.sub(lambda found: found[1] or f"\\u{found[2]}", written)
 
 
-class _Texts(list["str | None"]):
-    """Texts that a query takes as a whole."""
-
-
-class _Blobs(list[bytes]):
-    """Bytes that a query takes as a whole."""
-
-
-def _listed(value: Any) -> list[Any]:
-    if any(isinstance(one, str) for one in value):
-        return _Texts(value)
-    return _Blobs(value) if value and isinstance(value[0], bytes) else list(value)
+def _listed(value: Any) -> Any:
+    return list(cast("tuple[Any, ...]", value)) if isinstance(value, tuple) else value
 
 
 class _TextDumper(Dumper):
@@ -111,30 +98,6 @@ class _NumbersDumper(Dumper):
         elements["size"] = 8
         elements["value"] = obj
         return np.array([1, 0, _INT8, len(obj), 1], ">i4").tobytes() + elements.tobytes()
-
-
-class _TextsDumper(Dumper):
-    """Write texts as single ones are written; the driver's own way would not mark what the server can't hold."""
-
-    format = Format.BINARY
-    oid = _TEXT_ARRAY
-
-    def dump(self, obj: list[str | None]) -> Buffer:
-        return _array(_TEXT, [None if one is None else _text_bytes(one) for one in obj])
-
-
-class _BlobsDumper(Dumper):
-    format = Format.BINARY
-    oid = _BYTEA_ARRAY
-
-    def dump(self, obj: list[bytes]) -> Buffer:
-        return _array(_BYTEA, obj)
-
-
-def _array(oid: int, elements: Sequence[bytes | None]) -> bytes:
-    head = np.array([1, int(None in elements), oid, len(elements), 1], ">i4").tobytes()
-    sized = (_NULL if one is None else len(one).to_bytes(4, "big") + one for one in elements)
-    return head + b"".join(sized)
 
 
 def _text_bytes(text: str) -> bytes:

@@ -237,7 +237,6 @@ class _Outage:
         return too_long
 
     def end(self) -> None:
-        """Take note that it is there."""
         self._seen, self._error = float("-inf"), None
 
 
@@ -329,7 +328,6 @@ def _is_lost(said: str) -> bool:
 
 
 def without_password(text: str, password: str | None) -> str:
-    """Blot a password out of a text."""
     return text.replace(password, "***") if password else text
 
 

@@ -93,13 +93,13 @@ SELECT seq, learned, greatest(in_tail, in_blocks) - in_blocks FROM given CROSS J
 -- The runs around several events at once: a row for each turn, beside the event that it stands near.
 -- name: runs_around
 SELECT here.seq, near.at, near.seq FROM events AS here CROSS JOIN LATERAL (
-  (SELECT at, seq FROM events WHERE space = $2 AND session_hash = here.session_hash AND session = here.session
+  (SELECT at, seq FROM events WHERE space = $1 AND session_hash = here.session_hash AND session = here.session
      AND (at, seq) < (here.at, here.seq) ORDER BY at DESC, seq DESC LIMIT $3)
   UNION ALL
-  (SELECT at, seq FROM events WHERE space = $2 AND session_hash = here.session_hash AND session = here.session
+  (SELECT at, seq FROM events WHERE space = $1 AND session_hash = here.session_hash AND session = here.session
      AND (at, seq) > (here.at, here.seq) ORDER BY at, seq LIMIT $3)
 ) AS near
-WHERE here.space = $2 AND here.seq = ANY($1::bigint[]) AND here.session IS NOT NULL ORDER BY 1, 2, 3;
+WHERE here.space = $1 AND here.seq = ANY($2::bigint[]) AND here.session IS NOT NULL ORDER BY 1, 2, 3;
 
 -- name: matching_seqs
 SELECT string_agg(seq::text, ',') FROM events WHERE space = %(space)s AND record IS NULL {where};
@@ -247,7 +247,7 @@ ORDER BY statements.number DESC LIMIT %(limit)s;
 -- As JSON, which adapt.py reads.
 -- name: statement_texts
 SELECT seq, (any_json(body) -> 'content')::text, status = 'current' FROM statements
-WHERE space = $2 AND seq = ANY($1::bigint[]) ORDER BY number;
+WHERE space = $1 AND seq = ANY($2::bigint[]) ORDER BY number;
 
 -- name: seqs_stating
 SELECT seq FROM statements WHERE space = $1 AND about = ANY($2::text[])
@@ -494,20 +494,6 @@ SELECT number, at, kind, undone, (
 -- All of it
 -- name: drop_all_fact_claims
 DELETE FROM fact_claims WHERE space = $1;
-
--- A claim without an object ends whatever holds, and is in no fact where nothing did.
--- Claims that a person took back are in no fact, nor is what says so.
--- Only what people say: a claim of a less trusted source may be in no fact, since a person says otherwise.
--- name: loose_claims
-SELECT count(*) FROM claims WHERE space = $1 AND number NOT IN (SELECT claim FROM fact_claims WHERE space = $1)
-  AND coalesce((SELECT home FROM names WHERE space = $1 AND id = subject), subject)
-    != coalesce((SELECT home FROM names WHERE space = $1 AND id = object), object)
-  AND object != '' AND NOT EXISTS (
-    SELECT 1 FROM claims AS void WHERE void.space = $1 AND void.subject = claims.subject
-      AND void.relation = claims.relation AND void.body LIKE '%"voids":%'
-  )
-  AND EXISTS (
-    SELECT 1 FROM events WHERE events.space = $1 AND events.seq = claims.seq AND events.source = 'user');
 
 -- Concepts
 

@@ -7,18 +7,21 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import psycopg
+from numpy.typing import NDArray
 
 from everyword.errors import StoreError
+from everyword.storage.nearest import PooledMatrix, unit_bounds, unit_of
 from everyword.storage.postgres.adapt import bound, without_other_forms
-from everyword.storage.rows import Space
+from everyword.storage.postings import Ranking, Seqs
+from everyword.storage.rows import Model, Space
 from everyword.storage.sql.queries import filled, named_queries, queries_of
-from everyword.storage.sql.snapshot import Caches, Row, Snapshot
+from everyword.storage.sql.snapshot import Caches, Row, Snapshot, array
 from everyword.storage.sql.tables import Column, Tables
 
 
 def query(name: str) -> str:
-    """Give one query."""
     return queries_of("postgres")[name]
 
 
@@ -62,6 +65,13 @@ _ACROSS = frozenset(
     )
 )
 _ROWS_AT_ONCE = 500  # that a query sends while its rows are read one by one
+
+
+# Events that a filter leaves up to which their vectors are read and scanned.
+_NARROW = 4_000
+# How many windows are asked for an event that is wanted: long events have several.
+_WINDOWS_AN_EVENT = 2
+_LEAST_WINDOWS = 100
 
 
 class Near(NamedTuple):
@@ -178,6 +188,35 @@ class PostgresSnapshot(Snapshot):
     def tables(self) -> PostgresTables:
         return PostgresTables(self)
 
+    def nearest(self, space: Space, model: Model, vector: NDArray[np.float32], k: int, allowed: Seqs | None) -> Ranking:
+        """Ask the index, where the space has one, and score what it finds anew."""
+        if model.id not in self.near[space.id].indexed:
+            return super().nearest(space, model, vector, k, allowed)
+        if allowed is not None and len(allowed) <= _NARROW:
+            firsts = array([unit_of(model.id, int(seq), 0) for seq in allowed])
+            rows = self.rows("near_of_events", (firsts, space.id)) if len(firsts) else []
+        else:
+            low, high = unit_bounds(model.id)
+            sql = query("nearest").format(
+                space=space.id,
+                low=low,
+                high=high,
+                dims=model.dims,
+                where="" if allowed is None else query("among_events"),
+            )
+            most = max(_LEAST_WINDOWS, _WINDOWS_AN_EVENT * k)
+            values = [vector.tolist(), most, *(() if allowed is None else (array(allowed),))]
+            rows = self.raw_rows(sql, values)
+        matrix = PooledMatrix(model.dims)
+        if rows:
+            pooled = np.stack([_unpacked(row[1]) for row in rows])
+            matrix.extend(np.array([row[0] for row in rows], np.int64), pooled)
+        return matrix.view().nearest(vector, k)
+
+    def prepare(self, space: Space, model: Model) -> None:
+        if model.id not in self.near[space.id].indexed:
+            super().prepare(space, model)
+
     # Inside
 
     def _execute(self, name: str, values: Sequence[Any] | Mapping[str, Any], where: str = "") -> psycopg.Cursor[Any]:
@@ -205,6 +244,11 @@ class PostgresSnapshot(Snapshot):
         self._spaces[name] = found
         self.near[found.id] = near
         return found
+
+
+def _unpacked(halves: Any) -> NDArray[np.int8]:
+    """Read the server's form of a vector: two numbers of two bytes, then halves, the higher byte first."""
+    return np.frombuffer(halves, ">f2", offset=4).astype(np.int8)
 
 
 _OWING = frozenset(("insert_job", "owe_job", "queue_events_without_vectors", "want_near"))

@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psycopg
+from numpy.typing import NDArray
 from psycopg import sql
 
 from everyword.errors import (
@@ -26,6 +28,7 @@ from everyword.errors import (
 )
 from everyword.settings import Settings
 from everyword.storage.copy import copy_store
+from everyword.storage.nearest import unit_bounds
 from everyword.storage.postgres.connect import (
     Answers,
     Connection,
@@ -39,18 +42,19 @@ from everyword.storage.postgres.connect import (
     search_path,
     vector_schema,
 )
-from everyword.storage.postgres.reader_writer import PostgresFileReader, PostgresFileWriter, build_near
 from everyword.storage.postgres.snapshot import (
     EVERYWHERE,
     PostgresSnapshot,
     PostgresTransaction,
     ask,
+    query,
     space_number,
     statement,
     turn_of,
 )
+from everyword.storage.postgres.writer import PostgresFileWriter, put_near
 from everyword.storage.protocol import ServerCard, Store
-from everyword.storage.rows import VIEWS
+from everyword.storage.rows import VIEWS, Model
 from everyword.storage.sql.queries import check_schema, newest_schema
 from everyword.storage.sql.snapshot import Caches, array, words
 from everyword.storage.sqlite import SqliteStore
@@ -95,11 +99,6 @@ class PostgresStore(Store):
         one._everywhere = str(space_number(space))
         one._owner = False
         return one
-
-    @contextmanager
-    def file_reader(self) -> Generator[PostgresFileReader]:
-        with self.snapshot() as sql:
-            yield PostgresFileReader(sql)
 
     @contextmanager
     def file_writer(
@@ -180,7 +179,7 @@ class PostgresStore(Store):
         return f"everyword_{self._place.schema}"
 
     def tend(self) -> int:
-        return build_near(self)
+        return _build_near(self)
 
     @contextmanager
     def plain_connection(self) -> Generator[Connection]:
@@ -390,3 +389,63 @@ def _end(connection: Connection) -> None:
         connection.execute("ROLLBACK")
     except psycopg.Error:
         connection.close()
+
+
+_FILLED_AT_ONCE = 4_096  # rows in one transaction: writers of the space wait for it
+
+
+def _build_near(store: PostgresStore) -> int:
+    """Fill and index what is wanted; count the spaces that came to be searched so."""
+    with store.file_reader() as reader:
+        wanted = reader.sql.rows("wanted_near")
+        models = {model.id: model for model in reader.models()}
+    for space, number, _, state in wanted:
+        model = models[number]
+        while state == "wanted":
+            with store.transaction() as sql:
+                state = _filled_on(sql, space, model)
+        _index(store, space, model)
+    return len(wanted)
+
+
+def _filled_on(sql: PostgresTransaction, space: str, model: Model) -> str:
+    """Copy some more vectors; all that come later are added by who writes them."""
+    into = sql.space_to_write(space)
+    upto = next((row[2] for row in sql.rows("wanted_near") if row[0] == space and row[1] == model.id), None)
+    if upto is None:
+        return "gone"
+    into = sql.space_to_write(space)
+    units: list[tuple[int, NDArray[np.int8]]] = []
+    for _, positions, block_units, pooled in sql.rows("blocks_after", (into.id, model.id, upto)):
+        at = np.frombuffer(positions, np.int64)
+        held = np.frombuffer(pooled, np.int8).reshape(len(at), -1)
+        units += zip(np.frombuffer(block_units, np.int64).tolist(), held, strict=True)
+        upto = int(at[-1]) if len(at) else upto
+        if len(units) >= _FILLED_AT_ONCE:
+            put_near(sql, into.id, units)
+            sql.run("set_near", (upto, "wanted", into.id, model.id))
+            return "wanted"
+    for position, unit, pooled in sql.rows("pooled_tail_after", (into.id, model.id, upto)):
+        units.append((unit, np.frombuffer(pooled, np.int8)))
+        upto = position
+    put_near(sql, into.id, units)
+    sql.run("set_near", (upto, "filled", into.id, model.id))
+    return "filled"
+
+
+def _index(store: PostgresStore, space: str, model: Model) -> None:
+    with store.transaction() as sql:
+        into = sql.space_to_write(space)
+        table = sql.one("table_of_near", (into.id,))
+    if table is None:
+        return
+    low, high = unit_bounds(model.id)
+    name = f"near_{into.id & 0xFFFFFFFFFFFFFFFF:x}_{model.id}"
+    with store.plain_connection() as connection:
+        if ask(connection, "near_index_is_sound", (name,)) is False:  # half built when somebody died
+            connection.execute(query("drop_index").format(name=name).encode())
+        made = query("index_near").format(name=name, table=table, dims=model.dims, space=into.id, low=low, high=high)
+        connection.execute(made.encode())
+    with store.transaction() as sql:
+        into = sql.space_to_write(space)
+        sql.run("set_near", (max(sql.rows("last_positions", (into.id, model.id))[0]), "ready", into.id, model.id))

@@ -27,5 +27,3 @@ SELECT seq FROM accesses WHERE space = $1 ORDER BY count DESC, seq DESC LIMIT $2
 -- name: delete_accesses_of
 DELETE FROM accesses WHERE space = $1 AND seq = ANY($2::bigint[]);
 
--- name: loose_accesses
-SELECT count(*) FROM accesses WHERE space = $1 AND seq NOT IN (SELECT seq FROM events WHERE space = $1);

@@ -21,7 +21,7 @@ from everyword.storage.rows import (
     WrittenRow,
 )
 from everyword.storage.sql.row_mapping import names
-from everyword.storage.sql.snapshot import Row, SpaceRows, array, compact_json, words
+from everyword.storage.sql.snapshot import Row, SpaceRows, compact_json, words
 from everyword.types.concepts import (
     LEAST_GROUNDS,
     STRONGEST_FROM,
@@ -54,80 +54,64 @@ class ConceptRows(SpaceRows):
         self, *, wing: str | None = None, as_of: datetime | None = None, after: int = 0, limit: int
     ) -> list[tuple[int, Concept]]:
         """List concepts of a wing, or of a time, in the order in which they were last worded, from behind a number."""
-        values: dict[str, Any] = {"space": self.id, "after": after, "limit": limit}
-        rows = self.sql.rows("concepts", {**values, "wing": wing, **_at(as_of)})
+        rows = self._rows("concepts", after=after, limit=limit, wing=wing, as_of=_micros(as_of))
         return [(row[0], _concept(self.space, row, as_of)) for row in rows]
 
     def strongest_concepts(self, *, limit: int) -> list[Concept]:
         """List those that stand now, the strongest and freshest first; the wings of their events are not told."""
-        values = {"space": self.id, "weakest": LEAST_GROUNDS, "strongest": STRONGEST_FROM}
-        rows = self.sql.rows("strongest_concepts", {**values, "limit": limit})
+        rows = self._rows("strongest_concepts", weakest=LEAST_GROUNDS, strongest=STRONGEST_FROM, limit=limit)
         return [_concept(self.space, row, None) for row in rows]
 
     def concept_wings(self, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Tell the wings of the events of some concepts; a concept without any is left out."""
         # Where there are no wings, no event need be looked at.
-        if not ids or self.sql.one("wings", {"space": self.id, "limit": 1}) is None:
+        if not ids or self._one("wings", limit=1) is None:
             return {}
         of: dict[str, list[str]] = {}
-        for id, wing in self.sql.rows("concept_wings", {"space": self.id, "ids": words(ids)}):
+        for id, wing in self._rows("concept_wings", ids=words(ids)):
             of.setdefault(id, []).append(wing)
         return {id: tuple(sorted(wings)) for id, wings in of.items()}
 
     def room_counts(self, wing: str | None, *, as_of: datetime | None = None) -> dict[str, int]:
         """Count the events that each labelled concept has in a wing; None for events without a wing."""
-        values = {"space": self.id, "wing": wing, **_at(as_of)}
-        return {row[0]: row[1] for row in self.sql.rows("room_counts", values)}
+        return self._pairs("room_counts", wing=wing, as_of=_micros(as_of))
 
     def concepts_by_id(
         self, ids: Sequence[str], *, wing: str | None = None, as_of: datetime | None = None
     ) -> dict[str, Concept]:
         """Look concepts up, also closed ones, by their latest wording."""
-        if not ids:
-            return {}
-        values = {"space": self.id, "ids": words(ids), "wing": wing, **_at(as_of)}
-        rows = [row for row in self.sql.rows("concepts_by_id", values) if row[4]]
-        return {row[1]: _concept(self.space, row, as_of) for row in rows}
+        rows = self._rows_of("concepts_by_id", ids, wing=wing, as_of=_micros(as_of))
+        return {row[1]: _concept(self.space, row, as_of) for row in rows if row[4]}
 
     def standing_concepts(self, ids: Sequence[str]) -> dict[str, Concept]:
         """Look up those that stand now, whatever the wing; the wings of their events are not told."""
-        if not ids:
-            return {}
-        values = {"space": self.id, "ids": words(ids)}
-        return {row[1]: _concept(self.space, row, None) for row in self.sql.rows("standing_concepts", values)}
+        rows = self._rows("standing_concepts", ids=words(ids)) if ids else []
+        return {row[1]: _concept(self.space, row, None) for row in rows}
 
     def concept_body(self, id: str) -> Mapping[str, Json]:
         """Read how a concept was last worded, as it was put."""
-        written = self._one("concept_body", id)
-        return json.loads(written) if written else {}
+        return json.loads(self._one("concept_body", id) or "{}")
 
     def concepts_labelled_by(self, ids: Sequence[str]) -> dict[str, int]:
         """Find the entry of the journal by which each concept first had a label; not those that have had none."""
-        rows = self.sql.rows("concepts_labelled_by", {"space": self.id, "ids": words(ids)})
-        return {row[0]: row[1] for row in rows}
+        return self._pairs("concepts_labelled_by", ids=words(ids))
 
     def concept_stands(self, id: str) -> bool:
-        """Tell whether a concept is there and not closed."""
         return self._one("concept_stands", id) is not None
 
     def concept_count(self) -> int:
-        """Count the concepts that stand."""
         return self._one("count_concepts")
 
     def concept_of_label(self, label: str) -> str | None:
-        """Find the concept with a label."""
         return self._one("concept_of_label", label.casefold())
 
     def members(self, ids: Sequence[str], *, as_of: datetime | None = None) -> list[Member]:
         """Read the events of some concepts, in the order in which they came to belong there."""
-        if not ids:
-            return []
-        values = {"space": self.id, "ids": words(ids), "as_of": _at(as_of)["as_of"]}
-        return [_member(row) for row in self.sql.rows("fold_members", values)]
+        return list(map(_member, self._rows_of("fold_members", ids, as_of=_micros(as_of))))
 
     def members_by(self, number: int) -> list[Member]:
         """Read the events that an entry of the journal brought to concepts, in the order of number."""
-        return [_member(row) for row in self._rows("fold_members_by", number)]
+        return list(map(_member, self._rows("fold_members_by", number)))
 
     def recent_members(self, id: str, *, limit: int) -> list[int]:
         """List the latest events of a concept, the oldest of them first."""
@@ -138,17 +122,13 @@ class ConceptRows(SpaceRows):
 
         Events that left it are among them: what a concept knows of its past does not hang on whether it was read back.
         """
-        rows = self._rows("fold_reach", id)
-        return (rows[0][0], rows[0][1]) if rows else (0, 0)
+        ((last_at, changed),) = self._rows("fold_reach", id)
+        return last_at, changed
 
     def held_by(self, seqs: Sequence[int], *, as_of: datetime | None = None) -> dict[int, dict[str, float]]:
         """Tell which concepts hold some events, and how strongly."""
-        if not len(seqs):
-            return {}
-        if as_of is None:
-            rows = self._rows("fold_held", array(seqs))
-        else:
-            rows = self._rows("fold_held_then", array(seqs), to_micros(as_of)[0])
+        now = as_of is None
+        rows = self._rows_of("fold_held", seqs) if now else self._rows_of("fold_held_then", seqs, _micros(as_of))
         held: dict[int, dict[str, float]] = {}
         for seq, concept, weight in rows:
             held.setdefault(seq, {})[concept] = weight
@@ -158,17 +138,12 @@ class ConceptRows(SpaceRows):
         self, ids: Sequence[str], *, as_of: datetime | None = None, among: bool = False
     ) -> list[ConceptEdge]:
         """Read the edges between some concepts and others, each with all that supports it; among: of these alone."""
-        if not ids:
-            return []
-        values: dict[str, Any] = {"space": self.id, "ids": words(ids)}
-        names = ("fold_links_now", "fold_links_into_now")
-        if as_of is not None:
-            values["as_of"], names = _at(as_of)["as_of"], ("fold_links", "fold_links_into")
+        rows = self._linked("fold_links", ids, as_of)
         if among:  # each of them begins at one
             wanted = set(ids)
-            return _edges([row for row in self.sql.rows(names[0], values) if row[1] in wanted], as_of)
-        rows = {tuple(row): row for name in names for row in self.sql.rows(name, values)}
-        return _edges(list(rows.values()), as_of)
+            return _edges([row for row in rows if row[1] in wanted])
+        rows += self._linked("fold_links_into", ids, as_of)
+        return _edges(list({tuple(row): row for row in rows}.values()))
 
     def concept_linked(self, id: str) -> bool:
         """Tell whether any edge joins a concept to another."""
@@ -176,36 +151,29 @@ class ConceptRows(SpaceRows):
 
     def concept_neighbours(self, ids: Sequence[str], *, as_of: datetime | None = None) -> list[tuple[str, str]]:
         """Tell which concepts an edge of some kind joins, where one end is one of these; each pair once."""
-        if not ids:
-            return []
-        values = {"space": self.id, "ids": words(ids)}
-        if as_of is None:
-            rows = self.sql.rows("fold_neighbours_now", values)
-        else:
-            rows = self.sql.rows("fold_neighbours", {**values, "as_of": _at(as_of)["as_of"]})
-        return [(source, target) for source, target in rows]
+        return [(source, target) for source, target in self._linked("fold_neighbours", ids, as_of)]
+
+    def _linked(self, query: str, ids: Sequence[str], as_of: datetime | None) -> list[Row]:
+        """Run a query of edges, or the faster one about what holds now."""
+        if as_of is not None:
+            return self._rows_of(query, ids, as_of=_micros(as_of))
+        return self._rows(f"{query}_now", ids=words(ids)) if ids else []
 
     def fold_journal(self, *, node: str | None = None, limit: int) -> list[tuple[int, JournalEntry]]:
         """Read the journal, the newest first; of one node, all of its story."""
-        if node is not None:
-            rows = self._rows("fold_entries_of", node)[::-1]
-        else:
-            rows = self._rows("fold_entries_newest", limit)
+        rows = self._rows("fold_entries_newest", limit) if node is None else self._rows("fold_entries_of", node)[::-1]
         return [(row[0], _entry(row)) for row in rows[:limit]]
 
     def fold_entries(self, *, after: int, limit: int) -> list[tuple[int, JournalEntry]]:
         """Read the journal in its order, from behind a number."""
-        rows = self._rows("fold_entries", after, limit)
-        return [(row[0], _entry(row)) for row in rows]
+        return [(row[0], _entry(row)) for row in self._rows("fold_entries", after, limit)]
 
     def fold_steps(self, seq: int) -> int:
         """Count the entries that an event caused."""
         return self._one("fold_steps", seq)
 
     def fold_entry(self, id: str) -> tuple[int, JournalEntry] | None:
-        """Look an entry up."""
-        rows = self._rows("fold_entry", id)
-        return (rows[0][0], _entry(rows[0])) if rows else None
+        return next(((row[0], _entry(row)) for row in self._rows("fold_entry", id)), None)
 
     def fold_work(self, *, limit: int) -> list[WorkRow]:
         """Read the concepts that were last confirmed, the oldest first."""
@@ -227,8 +195,7 @@ class ConceptRows(SpaceRows):
 
     def written(self, sessions: Sequence[str]) -> dict[str, WrittenRow]:
         """Read what an LLM wrote of sessions."""
-        rows = self._rows("written_of", words(sessions)) if sessions else []
-        return {row[0]: WrittenRow(*row) for row in rows}
+        return {row[0]: WrittenRow(*row) for row in self._rows_of("written_of", sessions)}
 
     def session_reach(self, session: str) -> Reach:
         """Tell how long a session is, and where it begins."""
@@ -236,23 +203,21 @@ class ConceptRows(SpaceRows):
 
     def plans_at(self, seqs: Sequence[int]) -> list[PlanRow]:
         """Read the plans that were proposed after events, in their order."""
-        rows = self._rows("plans_at", array(seqs)) if len(seqs) else []
+        rows = self._rows_of("plans_at", seqs)
         return [PlanRow(seq, place, extractor, bool(refused), body) for seq, place, extractor, refused, body in rows]
 
     def plans_resting_on(self, seqs: Sequence[int]) -> list[tuple[int, int]]:
         """List the plans that rest on events or use their words, by event and place."""
-        return [(row[0], row[1]) for row in self._rows("plans_resting_on", array(seqs))]
+        return [(row[0], row[1]) for row in self._rows_of("plans_resting_on", seqs)]
 
     def last_plan(self) -> int:
         """Tell the last event after which a plan was proposed; 0 where none was."""
         return int(self._one("last_plan"))
 
     def last_event_upto(self, seq: int) -> int | None:
-        """Tell the last event up to a number."""
         return self._one("last_event_upto", seq)
 
     def refusals(self) -> int:
-        """Count what was not let in of what an LLM answered."""
         return int(self._one("refusals"))
 
 
@@ -260,7 +225,6 @@ class ConceptChanges(ConceptRows):
     """Changes the concept graph, and what LLMs wrote."""
 
     def set_fold_mark(self, mark: FoldMark) -> None:
-        """Note how far a space is folded."""
         self._change("set_fold_mark", mark.epoch, mark.profile)
         self.set_cursor(CONCEPTS, mark.upto)
 
@@ -277,24 +241,18 @@ class ConceptChanges(ConceptRows):
 
     def close_node(self, act: Act, id: str, *, into: str | None = None) -> None:
         """Close a concept with all its edges; where it was absorbed, they lead to the other from now on."""
-        where = self.into
-        self.sql.run("close_fold_node", (*act, into, where, id))
-        for name in ("close_fold_edges_into", "close_fold_edges_from"):
-            self.sql.rows(name, (*act, where, id))
+        self.sql.run("close_fold_node", (*act, into, self.into, id))
+        self._close_edges_of(act, id)
         if into is not None:
-            values = {"space": where, "from": id, "to": into, "born": act.seq, "born_at": act.at, "born_by": act.entry}
+            values = {"from": id, "to": into, "born": act.seq, "born_at": act.at, "born_by": act.entry}
             for name in ("move_fold_edges_into", "move_fold_edges_from"):
-                self.sql.run(name, values)
+                self.sql.run(name, {"space": self.into, **values})
 
     def put_concept_edges(self, act: Act, edges: Iterable[EdgeRow]) -> None:
         """Add supports of edges."""
-        self._change_each(
-            "insert_fold_edge",
-            ((one.source, one.target, one.kind, one.weight, one.seq, one.at, *act) for one in edges),
-        )
+        self._change_each("insert_fold_edge", ((*one, *act) for one in edges))
 
     def close_concept_edge(self, act: Act, source: str, target: str, kind: EdgeKind) -> None:
-        """Close an edge."""
         self.sql.run("close_fold_edge", (*act, self.into, source, target, kind))
 
     def undo_entry(self, act: Act, number: int) -> Undone:
@@ -304,17 +262,19 @@ class ConceptChanges(ConceptRows):
         gone = {row[0] for row in self.sql.rows("close_nodes_born_by", (*act, *entry))}
         back = {row[0] for row in self.sql.rows("restore_nodes_closed_by", (*act, *entry))}
         for id in sorted(gone - back):  # what later events hung on it goes with it
-            for name in ("close_fold_edges_into", "close_fold_edges_from"):
-                closed += self.sql.rows(name, (*act, entry[0], id))
+            closed += self._close_edges_of(act, id)
         restored = self.sql.rows("restore_edges_closed_by", (*act, *entry))
-        nodes = gone | back
         self.sql.run("mark_undone", (act.seq, *entry))
         ends = {end for row in (*closed, *restored) for end in row[:2]}
         return Undone(
-            concepts=frozenset(nodes | ends),
+            concepts=frozenset(gone | back | ends),
             edges=tuple((row[0], row[1], row[2]) for row in closed),
             events=frozenset(row[3] for row in (*closed, *restored)),
         )
+
+    def _close_edges_of(self, act: Act, id: str) -> list[Row]:
+        names = ("close_fold_edges_into", "close_fold_edges_from")
+        return [row for name in names for row in self.sql.rows(name, (*act, self.into, id))]
 
     def keep_apart(self, seq: int, pairs: Iterable[tuple[str, str]]) -> None:
         """Note who is to stay apart from an event on."""
@@ -325,7 +285,6 @@ class ConceptChanges(ConceptRows):
         self._change("put_fold_work", row.id, row.touched, row.size, row.last_at, row.total, row.recent)
 
     def drop_work(self, id: str) -> None:
-        """Keep it no more."""
         self._change("drop_fold_work", id)
 
     def put_loose(self, seq: int) -> None:
@@ -350,11 +309,9 @@ class ConceptChanges(ConceptRows):
     # What LLMs wrote
 
     def put_written(self, row: WrittenRow) -> None:
-        """Keep what an LLM wrote of a session."""
         self._change("put_written", *row)
 
     def drop_written(self, sessions: Sequence[str]) -> None:
-        """Remove what an LLM wrote of sessions."""
         self._change("drop_written", words(sessions))
 
     def owe_job(self, kind: str, seq: int, *, due_at: int) -> None:
@@ -369,13 +326,12 @@ class ConceptChanges(ConceptRows):
         return place
 
     def drop_plans(self, plans: Sequence[tuple[int, int]]) -> None:
-        """Remove plans, by event and place."""
         for name in ("drop_plan", "drop_plan_sources"):
             self._change_each(name, plans)
 
 
-def _at(as_of: datetime | None) -> dict[str, Any]:
-    return {"as_of": _END_OF_TIME if as_of is None else to_micros(as_of)[0]}
+def _micros(as_of: datetime | None) -> int:
+    return _END_OF_TIME if as_of is None else to_micros(as_of)[0]
 
 
 def _work(row: Row) -> WorkRow:
@@ -410,7 +366,7 @@ def _concept(space: str, row: Row, as_of: datetime | None) -> Concept:
     )
 
 
-def _edges(rows: Sequence[Row], as_of: datetime | None) -> list[ConceptEdge]:
+def _edges(rows: Sequence[Row]) -> list[ConceptEdge]:
     """Gather the supports of each edge: as strong as the strongest, as old as the first, as fresh as the latest."""
     gathered: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:

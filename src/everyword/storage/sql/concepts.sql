@@ -346,22 +346,3 @@ DELETE FROM fold_loose WHERE space = $1 AND seq >= $2;
 -- name: reopen_loose
 UPDATE fold_loose SET settled = NULL WHERE space = $1 AND settled >= $2;
 
--- Checking
--- name: count_fold_edges
-SELECT count(*) FROM fold_edges WHERE space = $1 AND closed IS NULL;
-
--- name: count_fold_entries
-SELECT count(*) FROM fold_journal WHERE space = $1;
-
--- name: lost_fold_edges
-SELECT count(*) FROM fold_edges edge WHERE edge.space = $1 AND NOT EXISTS
-  (SELECT 1 FROM events WHERE {postgres: events.space = edge.space AND events.}seq = edge.seq);
-
--- name: loose_fold_edges
-SELECT count(*) FROM fold_edges edge WHERE edge.space = $1 AND edge.closed IS NULL AND NOT EXISTS
-  (SELECT 1 FROM fold_nodes node WHERE node.space = edge.space AND node.id = edge.target AND node.closed IS NULL);
-
--- name: groundless_concepts
-SELECT count(*) FROM fold_nodes node WHERE node.space = $1 AND node.closed IS NULL AND NOT EXISTS
-  (SELECT 1 FROM fold_edges edge WHERE edge.space = node.space AND edge.target = node.id AND edge.closed IS NULL
-   AND edge.kind IN ('grounds', 'reinforces'));

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
@@ -20,23 +20,12 @@ from everyword.storage.sql.snapshot import Row, SpaceRows, array, compact_json, 
 from everyword.storage.sql.tables import read_text
 from everyword.types.events import Span, event_id
 from everyword.types.graph import RELATIONS, Fact, FactDraft, KnownName
-from everyword.types.times import from_micros, optional_micros, to_micros
+from everyword.types.times import from_micros, optional_micros, optional_moment
 
 _LAST_CHARACTER = "\U0010ffff"
-_COUNTED = {
-    "entities": "count_entities",
-    "names": "count_names",
-    "mentions": "count_mentions",
-    "claims": "count_claims",
-    "facts": "count_facts",
-    "open_facts": "count_open_facts",
-    "conflicts": "count_conflicts",
-}
 
 
 class GraphRows(SpaceRows):
-    """Reads the graph."""
-
     def graph_state(self) -> GraphState:
         """Read the versions by which caches of names expire."""
         rows = self._rows("graph_state")
@@ -50,31 +39,17 @@ class GraphRows(SpaceRows):
         self, *, ids: Sequence[str] = (), keys: Sequence[str] = (), homes: Sequence[str] = ()
     ) -> list[NameRow]:
         """Read names by their ids, by what they fold to, or by whom they belong to."""
-        rows: list[Row] = []
-        for query, given in (("names_by_id", ids), ("names_by_key", keys), ("names_by_home", homes)):
-            if given:
-                rows += self._rows(query, words(given))
-        return list(map(_name, rows))
+        asked = (("names_by_id", ids), ("names_by_key", keys), ("names_by_home", homes))
+        return [_name(row) for query, given in asked for row in self._rows_of(query, given)]
 
     def homes_by_prefix(self, *, prefix: str, type: str | None, wing: str | None, limit: int) -> list[str]:
         """List entities one of whose names begins so, those that are named by most events first."""
-        values = {
-            "space": self.id,
-            "prefix": prefix,
-            "beyond": prefix + _LAST_CHARACTER,
-            "type": type,
-            "wing": wing,
-            "limit": limit,
-        }
-        return [row[0] for row in self.sql.rows("homes_by_prefix", values)]
+        beyond = prefix + _LAST_CHARACTER
+        return self._column("homes_by_prefix", prefix=prefix, beyond=beyond, type=type, wing=wing, limit=limit)
 
     def mentions(self, *, seqs: Sequence[int] = (), homes: Sequence[str] = ()) -> list[MentionRow]:
         """Read where events name what, by the events or by the entities."""
-        rows: list[Row] = []
-        if len(seqs):
-            rows += self._rows("mentions_of_events", array(seqs))
-        if homes:
-            rows += self._rows("mentions_of_homes", words(homes))
+        rows = self._rows_of("mentions_of_events", seqs) + self._rows_of("mentions_of_homes", homes)
         return [MentionRow(*row) for row in rows]
 
     def mentions_of_name(self, id: str) -> list[MentionRow]:
@@ -83,13 +58,12 @@ class GraphRows(SpaceRows):
 
     def first_named(self, ids: Sequence[str]) -> dict[str, int]:
         """Tell the first event that has each name, or was said by it, by the ids of the names."""
-        rows = self._rows("first_named", words(ids)) if ids else []
-        return {id: seq for id, seq in rows if seq is not None}
+        return {id: seq for id, seq in self._rows_of("first_named", ids) if seq is not None}
 
     def named_in_sessions(self, sessions: Sequence[str], *, most: int) -> dict[str, list[str]]:
         """List the entities that each session names most often."""
         named: dict[str, list[str]] = {}
-        for session, home, _ in self._rows("named_in_sessions", words(sessions)) if sessions else ():
+        for session, home, _ in self._rows_of("named_in_sessions", sessions):
             homes = named.setdefault(session, [])
             if len(homes) < most:
                 homes.append(home)
@@ -97,27 +71,16 @@ class GraphRows(SpaceRows):
 
     def claims(self, key: FactKey) -> list[ClaimRow]:
         """Read what was claimed, of the facts that bear on one another."""
-        values = {"space": self.id, "subject": key.subject, "relation": key.relation, "object": key.object}
-        return list(map(_claim, self.sql.rows("claims_of_key", values)))
+        return list(map(_claim, self._rows("claims_of_key", **key._asdict())))
 
     def claims_of(
-        self,
-        *,
-        seqs: Sequence[int] | None = None,
-        names: Sequence[str] | None = None,
-        homes: Sequence[str] | None = None,
+        self, *, seqs: Sequence[int] = (), names: Collection[str] = (), homes: Sequence[str] | None = ()
     ) -> list[ClaimRow]:
-        """Read what events claim, or what is claimed of names or of entities, as subject or object."""
-        rows: list[Row] = []
-        if seqs is not None:
-            rows += self._rows("claims_of_events", array(seqs))
-        if names is not None:
-            rows += self._rows("claims_of_names", words(names))
-        if homes is not None:
-            rows += self._rows("claims_of_homes", words(homes))
-        if seqs is None and names is None and homes is None:
-            rows += self._rows("all_claims")
-        return list(map(_claim, rows))
+        """Read what events claim, or what is claimed of names or of entities (None: of all), as subject or object."""
+        if homes is None:
+            return list(map(_claim, self._rows("all_claims")))
+        asked = (("claims_of_events", seqs), ("claims_of_names", names), ("claims_of_homes", homes))
+        return [_claim(row) for query, given in asked for row in self._rows_of(query, given)]
 
     def session_seqs(self, session: str) -> list[int]:
         """List the events of a session, in the order in which they happened."""
@@ -125,42 +88,31 @@ class GraphRows(SpaceRows):
 
     def facts(self, which: FactFilter, *, limit: int, sources: bool = True) -> list[Fact]:
         """List facts, by subject, relation and time, each with what it rests on, or without."""
-        as_of = None if which.as_of is None else to_micros(which.as_of)[0]
+        if which == FactFilter(conflicts=True):
+            return self._with_sources(self._rows("conflicting_facts", limit), sources=sources)
+        given = (which.relation, _flag(which.open), _flag(which.conflicts), optional_micros(which.as_of), limit)
         if which.subjects is not None or which.objects is not None:
-            subjects, objects = words(which.subjects or ()), words(which.objects or ())
-            given = (which.relation, _flag(which.open), _flag(which.conflicts), as_of, limit)
-            rows = self._rows("facts_of_homes", subjects, objects, *given)
-        elif which == FactFilter(conflicts=True):
-            rows = self._rows("conflicting_facts", limit)
+            rows = self._rows("facts_of_homes", words(which.subjects or ()), words(which.objects or ()), *given)
         else:
-            values = {
-                "space": self.id,
-                "relation": which.relation,
-                "open": _flag(which.open),
-                "conflicts": _flag(which.conflicts),
-                "as_of": as_of,
-                "limit": limit,
-            }
-            rows = self.sql.rows("facts_by_filter", values)
+            names = ("relation", "open", "conflicts", "as_of", "limit")
+            rows = self._rows("facts_by_filter", **dict(zip(names, given, strict=True)))
         return self._with_sources(rows, sources=sources)
 
     def longest_facts(self, subject: str | None, *, since: int, until: int, limit: int) -> list[Fact]:
         """List the facts that were true in a span, in microseconds: those that were so for most of it first."""
-        given = {"space": self.id, "subject": subject, "since": since, "until": until, "limit": limit}
-        return self._with_sources(self.sql.rows("longest_facts", given))
+        rows = self._rows("longest_facts", subject=subject, since=since, until=until, limit=limit)
+        return self._with_sources(rows)
 
     def fact_subjects(self) -> list[str]:
-        """List those whom there are facts of."""
         return self._column("fact_subjects")
 
     def facts_by_id(self, ids: Sequence[str]) -> dict[str, Fact]:
         """Look facts up, each with what it rests on."""
-        rows = self._rows("facts_by_id", words(ids)) if ids else []
-        return {fact.id: fact for fact in self._with_sources(rows)}
+        return {fact.id: fact for fact in self._with_sources(self._rows_of("facts_by_id", ids))}
 
     def fact_keys(self, claims: Sequence[int]) -> list[FactKey]:
         """Tell which facts rest on some claims now."""
-        return [FactKey(*row) for row in self._rows("fact_keys", array(claims))]
+        return [FactKey(*row) for row in self._rows_of("fact_keys", claims)]
 
     def fact_rows(self, key: FactKey) -> dict[str, str]:
         """Read the facts that bear on one another, each as one line of text, by id."""
@@ -174,20 +126,17 @@ class GraphRows(SpaceRows):
         ]
 
     def graph_counts(self) -> dict[str, int]:
-        """Count entities, facts, conflicts and the like."""
-        return {name: self._one(query) for name, query in _COUNTED.items()}
+        return self._pairs("graph_counts")
 
     def _with_sources(self, rows: Sequence[Row], *, sources: bool = True) -> list[Fact]:
         bodies: list[dict[str, Any]] = [json.loads(row[5]) for row in rows]
         numbers = sorted({number for body in bodies for number in body["claims"]}) if sources else []
-        found = map(_claim, self._rows("claims_by_number", array(numbers)) if numbers else ())
+        found = map(_claim, self._rows_of("claims_by_number", numbers))
         claims = {claim.number: claim.draft for claim in found}
         return [_fact(row, body, claims) for row, body in zip(rows, bodies, strict=True)]
 
 
 class GraphChanges(GraphRows):
-    """Changes the graph."""
-
     def next_graph_version(self, *, gone: bool = False) -> int:
         """Take the next version of the names; `gone` makes caches start anew."""
         return int(self.sql.rows("set_graph", (self.into, int(gone)))[0][0])
@@ -201,7 +150,6 @@ class GraphChanges(GraphRows):
         self._change("replace_name", *_name_values(row, version))
 
     def drop_names(self, ids: Sequence[str]) -> None:
-        """Remove names."""
         self._change("drop_names", words(ids))
 
     def move_names(self, homes: Mapping[str, str], *, version: int) -> None:
@@ -218,7 +166,6 @@ class GraphChanges(GraphRows):
         self._change("delete_mentions_of", array(seqs))
 
     def put_claims(self, claims: Iterable[tuple[int, FactDraft]]) -> None:
-        """Add what events claim."""
         self._change_each("put_claim", (_claim_values(seq, draft) for seq, draft in claims))
 
     def drop_claims(self, seqs: Sequence[int]) -> None:
@@ -236,20 +183,12 @@ class GraphChanges(GraphRows):
             self.sql.run_many("put_fact_claim", ((number, claim) for claim in claims))
 
     def drop_facts(self, ids: Sequence[str]) -> None:
-        """Remove facts."""
         for name in ("drop_fact_claims", "drop_facts"):
             self._change(name, words(ids))
 
     def drop_graph(self) -> None:
-        """Remove all facts, claims, mentions and names."""
-        for name in (
-            "drop_all_fact_claims",
-            "drop_all_facts",
-            "drop_all_claims",
-            "drop_all_mentions",
-            "drop_all_names",
-        ):
-            self._change(name)
+        for table in ("fact_claims", "facts", "claims", "mentions", "names"):
+            self._change(f"drop_all_{table}")
 
     def put_edit(self, *, at: int, kind: Literal["merge", "split"], pins: Mapping[str, str]) -> int:
         """Keep a merge or split by hand; give its number."""
@@ -282,56 +221,37 @@ def _claim(row: Row) -> ClaimRow:
     """Read a claim; columns as every query of claims selects them. Times come back in the zone of the event."""
     number, seq, start, stop, form, subject, relation, target, object, *times, body = row[:-6]
     raw_id, said, at, zone, learned, source = row[-6:]
-    text = read_text(said)
     held: dict[str, Any] = json.loads(body)
-    valid_from, begun_by, holds_at, valid_to, ended_by = (
-        None if time is None else from_micros(time, zone) for time in times
-    )
+    moments = [optional_moment(time, zone) for time in times]
     draft = FactDraft(
         subject=subject,
-        subject_name=held["subject_name"],
         relation=relation,
         object=object,
-        object_name=held["object_name"],
         event_id=event_id(raw_id),
         span=Span(start, stop),
-        quote=text[start:stop],
+        quote=read_text(said)[start:stop],
         said_at=from_micros(at, zone),
         recorded_at=from_micros(learned),
-        confidence=held["confidence"],
-        valid_from=valid_from,
-        begun_by=begun_by,
-        holds_at=holds_at,
-        valid_to=valid_to,
-        ended_by=ended_by,
         subject_form=form,
-        object_form=target if held["entity"] else "",
-        extractor=held["extractor"],
-        voids=held.get("voids", ""),
+        object_form=target if held.pop("entity") else "",
         source=source,
+        **dict(zip(_TIMES, moments, strict=True)),
+        **held,
     )
     return ClaimRow(number, seq, draft)
 
 
+_TIMES = ("valid_from", "begun_by", "holds_at", "valid_to", "ended_by")
+
+
 def _claim_values(seq: int, draft: FactDraft) -> tuple[Any, ...]:
-    body = {
-        "subject_name": draft.subject_name,
-        "object_name": draft.object_name,
-        "entity": bool(draft.object_form),
-        "confidence": draft.confidence,
-        "extractor": draft.extractor,
-        **({"voids": draft.voids} if draft.voids else {}),
-    }
-    times = (draft.valid_from, draft.begun_by, draft.holds_at, draft.valid_to, draft.ended_by)
-    return (
-        seq,
-        *draft.span,
-        draft.subject_form,
-        draft.relation,
-        draft.object_form or draft.object,
-        *(optional_micros(time) for time in times),
-        compact_json(body),
-    )
+    body: dict[str, Any] = {"subject_name": draft.subject_name, "object_name": draft.object_name}
+    body |= {"entity": bool(draft.object_form), "confidence": draft.confidence, "extractor": draft.extractor}
+    if draft.voids:
+        body["voids"] = draft.voids
+    times = [optional_micros(getattr(draft, name)) for name in _TIMES]
+    what = (draft.subject_form, draft.relation, draft.object_form or draft.object)
+    return (seq, *draft.span, *what, *times, compact_json(body))
 
 
 def _flag(wanted: bool | None) -> int | None:
@@ -390,7 +310,6 @@ def with_claims_named(line: str, names: Mapping[int, int]) -> str:
 
 
 def single_of(relation: str) -> bool:
-    """Tell whether a relation has one object at a time."""
     known = RELATIONS.get(relation)
     return known is not None and known.single and known.lasts
 

@@ -191,46 +191,11 @@ DELETE FROM mentions WHERE space = $1;
 -- name: drop_all_names
 DELETE FROM names WHERE space = $1;
 
--- name: count_names
-SELECT count(*) FROM names WHERE space = $1;
-
--- name: count_entities
-SELECT count(DISTINCT home) FROM names WHERE space = $1;
-
--- name: count_mentions
-SELECT count(*) FROM mentions WHERE space = $1;
-
--- name: count_claims
-SELECT count(*) FROM claims WHERE space = $1;
-
--- name: count_facts
-SELECT count(*) FROM facts WHERE space = $1;
-
--- name: count_open_facts
-SELECT count(*) FROM facts WHERE space = $1 AND valid_to IS NULL;
-
--- name: count_conflicts
-SELECT count(*) FROM facts WHERE space = $1 AND conflicts = 1;
-
--- For verify, from here on: what points to something that is not there.
--- name: lost_mentions
-SELECT count(*) FROM mentions WHERE space = $1 AND (
-  seq NOT IN (SELECT seq FROM events WHERE space = $1) OR name NOT IN (SELECT number FROM names WHERE space = $1)
-);
-
--- name: unnamed_names
-SELECT count(*) FROM names WHERE space = $1 AND NOT EXISTS (
-  SELECT 1 FROM mentions WHERE mentions.space = $1 AND mentions.name = names.number
-);
-
--- name: homeless_names
-SELECT count(*) FROM names WHERE space = $1 AND home NOT IN (SELECT id FROM names WHERE space = $1);
-
--- name: lost_claims
-SELECT count(*) FROM claims WHERE space = $1 AND seq NOT IN (SELECT seq FROM events WHERE space = $1);
-
--- name: baseless_facts
-SELECT count(*) FROM facts WHERE space = $1 AND NOT EXISTS (
-  SELECT 1 FROM fact_claims JOIN claims ON {postgres: claims.space = $1 AND} claims.number = fact_claims.claim
-  WHERE {postgres: fact_claims.space = $1 AND} fact = facts.number
-);
+-- name: graph_counts
+SELECT 'entities', (SELECT count(DISTINCT home) FROM names WHERE space = $1)
+UNION ALL SELECT 'names', (SELECT count(*) FROM names WHERE space = $1)
+UNION ALL SELECT 'mentions', (SELECT count(*) FROM mentions WHERE space = $1)
+UNION ALL SELECT 'claims', (SELECT count(*) FROM claims WHERE space = $1)
+UNION ALL SELECT 'facts', (SELECT count(*) FROM facts WHERE space = $1)
+UNION ALL SELECT 'open_facts', (SELECT count(*) FROM facts WHERE space = $1 AND valid_to IS NULL)
+UNION ALL SELECT 'conflicts', (SELECT count(*) FROM facts WHERE space = $1 AND conflicts = 1);

@@ -48,12 +48,12 @@ WHERE space = $1 AND {postgres: key_hash = hashtextextended($2, 0) AND} key = $2
 -- By seq, not by an index of the space: hence the plus sign.
 -- name: events_by_seq
 SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
-WHERE seq = ANY($1::bigint[]) AND {sqlite: +}space = $2 {postgres: ORDER BY seq};
+WHERE seq = ANY($2::bigint[]) AND {sqlite: +}space = $1 {postgres: ORDER BY seq};
 
 -- Columns that stand before the text: of a long event only the first page is read.
 -- name: outlines_by_seq
 SELECT seq, session, at, recorded_at, speaker, role, source FROM events
-WHERE seq = ANY($1::bigint[]) AND {sqlite: +}space = $2 {postgres: ORDER BY seq};
+WHERE seq = ANY($2::bigint[]) AND {sqlite: +}space = $1 {postgres: ORDER BY seq};
 
 -- name: events_oldest_first
 SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
@@ -72,7 +72,7 @@ WHERE space = $1 AND seq > $2 ORDER BY seq LIMIT $3;
 SELECT seq, content FROM events WHERE space = $1 AND seq > $2 ORDER BY seq LIMIT $3;
 
 -- name: delete_events
-DELETE FROM events WHERE seq = ANY($1::bigint[]) AND {sqlite: +}space = $2;
+DELETE FROM events WHERE seq = ANY($2::bigint[]) AND {sqlite: +}space = $1;
 
 -- name: total_events
 SELECT coalesce(sum(events), 0)::bigint FROM spaces

@@ -79,16 +79,13 @@ class Reader(StatementRows, GraphRows, ConceptRows):
     # The log
 
     def find(self, raw_ids: Sequence[bytes]) -> dict[bytes, Known]:
-        """Look events up by their raw ids."""
-        rows = self._rows("events_by_id", tuple(raw_ids)) if raw_ids else []
-        return {row[0]: self._known(row) for row in rows}
+        return {row[0]: self._known(row) for row in self._rows_of("events_by_id", raw_ids)}
 
     def find_between(self, first: bytes, last: bytes) -> list[Known]:
         """Look up the events whose raw ids lie between two, both included."""
         return list(map(self._known, self._rows("events_by_id_between", first, last)))
 
     def find_key(self, key: str) -> Known | None:
-        """Look an event up by the caller's key."""
         return next(map(self._known, self._rows("event_by_key", key)), None)
 
     def fetch(self, seqs: Sequence[int]) -> dict[int, Event]:
@@ -104,11 +101,9 @@ class Reader(StatementRows, GraphRows, ConceptRows):
 
         A run is in the order in which things were said. An event outside any session stands alone.
         """
-        if not len(seqs):
-            return []
         outlines = self.outlines(seqs)
         beside: dict[int, list[tuple[int, int]]] = {}
-        for seq, at, near in self.sql.rows("runs_around", (array(seqs), self.id, reach)):
+        for seq, at, near in self._rows_of("runs_around", seqs, reach):
             beside.setdefault(seq, []).append((at, near))
         return [
             [near for _, near in sorted([*beside.get(int(seq), ()), (outlines[int(seq)].at, int(seq))])]
@@ -130,9 +125,8 @@ class Reader(StatementRows, GraphRows, ConceptRows):
             behind = sorted(behind, reverse=newest_first)[:limit]
             events = self.fetch([one.seq for one in behind])
             return [(one, events[one.seq]) for one in behind]
-        where, values = conditions(which, self.sql.query, indexed=False)
-        values |= {"space": self.id, "at": start.at, "seq": start.seq, "limit": limit}
-        rows = self.sql.rows("events_newest_first" if newest_first else "events_oldest_first", values, where)
+        query = "events_newest_first" if newest_first else "events_oldest_first"
+        rows = self._filtered(query, which, indexed=False, at=start.at, seq=start.seq, limit=limit)
         return [(Cursor(row[7], row[1]), event_of(self.space, row)) for row in rows]
 
     def meta_of_log(self) -> Iterator[tuple[int, str, str, float | None]]:
@@ -164,8 +158,7 @@ class Reader(StatementRows, GraphRows, ConceptRows):
 
     def latest_identity(self, wing: str | None) -> Event | None:
         """Read the identity that was written last for a wing; None: the one for all."""
-        rows = self._rows("latest_identity", wing)
-        return event_of(self.space, rows[0]) if rows else None
+        return next((event_of(self.space, row) for row in self._rows("latest_identity", wing)), None)
 
     def matching(self, which: Filter, *, among: Sequence[int] | None = None) -> Seqs | None:
         """List the events that a filter lets through, or those among some, sorted and without records; None for all."""
@@ -185,8 +178,8 @@ class Reader(StatementRows, GraphRows, ConceptRows):
 
     def sessions(self, which: Filter, *, limit: int | None = None) -> list[Session]:
         """List sessions, the latest first: all, or so many of them."""
-        where, values = conditions(which, self.sql.query)
-        given = {**values, "space": self.id, **({} if limit is None else {"limit": limit})}
+        every = limit is None
+        rows = self._filtered("sessions", which) if every else self._filtered("latest_sessions", which, limit=limit)
         return [
             Session(
                 name=name,
@@ -196,23 +189,23 @@ class Reader(StatementRows, GraphRows, ConceptRows):
                 first_at=from_micros(first),
                 last_at=from_micros(last),
             )
-            for name, wings, speakers, count, first, last in self.sql.rows(
-                "sessions" if limit is None else "latest_sessions", given, where
-            )
+            for name, wings, speakers, count, first, last in rows
         ]
+
+    def _filtered(self, query: str, which: Filter, *, indexed: bool = True, **values: Any) -> list[Row]:
+        """Run a query about the events that a filter lets through."""
+        where, filtered = conditions(which, self.sql.query, indexed=indexed)
+        return self.sql.rows(query, {**filtered, **values, "space": self.id}, where)
 
     # What is newest, and counts of events and recalls
 
     def extent(self, which: Filter) -> Extent:
         """Count the events that a filter lets through, and tell from when to when they are."""
-        where, values = conditions(which, self.sql.query)
-        return Extent(*self.sql.rows("extent", {**values, "space": self.id}, where)[0])
+        return Extent(*self._filtered("extent", which)[0])
 
     def counted(self, which: Filter, *, begin: int, width: int, parts: int) -> list[int]:
         """Count the events of each part of time: the first begins at `begin`, each is `width` µs long."""
-        where, values = conditions(which, self.sql.query)
-        given = {**values, "space": self.id, "begin": begin, "width": width, "parts": parts}
-        return [int(row[0]) for row in self.sql.rows("counted", given, where)]
+        return [int(row[0]) for row in self._filtered("counted", which, begin=begin, width=width, parts=parts)]
 
     def speakers(self, *, wing: str | None = None, limit: int) -> list[str]:
         """List who spoke, sorted."""
@@ -220,19 +213,17 @@ class Reader(StatementRows, GraphRows, ConceptRows):
 
     def meta_values(self, name: str, *, wing: str | None = None) -> list[str]:
         """List the values that a member of meta has in events, as JSON and sorted as such."""
-        query = "meta_values" if wing is None else "meta_values_of_wing"
-        values = {"space": self.id, "name": meta_name(name), **({} if wing is None else {"wing": wing})}
-        return [row[0] for row in self.sql.rows(query, values)]
+        if wing is None:
+            return self._column("meta_values", name=meta_name(name))
+        return self._column("meta_values_of_wing", name=meta_name(name), wing=wing)
 
     def wings(self, *, limit: int) -> list[str]:
-        """List the wings, sorted."""
         return self._names("wings", limit)
 
     def newest_events(self, wing: str | None, *, as_of: datetime | None = None, limit: int) -> list[int]:
         """List the events that happened last, the newest first; as_of: of those that were known then."""
         then = _NOW if as_of is None else to_micros(as_of)[0]
-        values = {"space": self.id, "wing": wing, "as_of": then, "limit": limit}
-        return [row[0] for row in self.sql.rows("events_newest", values)]
+        return self._column("events_newest", wing=wing, as_of=then, limit=limit)
 
     def wing_counts(self, *, as_of: datetime | None = None) -> dict[str | None, int]:
         """Count the events of each wing; None: those of no wing. as_of: of those that were known then."""
@@ -244,16 +235,13 @@ class Reader(StatementRows, GraphRows, ConceptRows):
 
     def accesses(self, seqs: Sequence[int]) -> dict[int, Access]:
         """Tell how often some events were recalled; those that never were are left out."""
-        rows = self._rows("accesses_of", array(seqs)) if len(seqs) else []
-        return {seq: Access(times, last_at) for seq, times, last_at in rows}
+        return {seq: Access(times, last_at) for seq, times, last_at in self._rows_of("accesses_of", seqs)}
 
     def most_recalled(self, *, limit: int) -> list[int]:
-        """List the events that were recalled most often."""
         return self._column("most_recalled", limit)
 
     def _names(self, query: str, limit: int) -> list[str]:
-        rows = self.sql.rows(query, {"space": self.id, "limit": limit})
-        return [row[0] for row in rows if row[0] is not None]
+        return [name for name in self._column(query, limit=limit) if name is not None]
 
     # Import positions and tags of forgotten events
 
@@ -263,19 +251,12 @@ class Reader(StatementRows, GraphRows, ConceptRows):
         if salt is None or not paths:
             return {}
         by_hash = {hashed_path(salt, self.space, path): path for path in paths}
-        return {
-            by_hash[row[0]]: FileRead(
-                path=by_hash[row[0]],
-                reading=row[1],
-                bytes=row[2],
-                modified=row[3],
-                hash=row[4],
-                position=json.loads(row[5]),
-                events=row[6],
-                whole=bool(row[7]),
-            )
-            for row in self.sql.rows("files_read", (self.id, words(list(by_hash))))
-        }
+        read: dict[str, FileRead] = {}
+        for hash, *values, position, events, whole in self._rows_of("files_read", by_hash):
+            state = dict(zip(("reading", "bytes", "modified", "hash"), values, strict=True))
+            path = by_hash[hash]
+            read[path] = FileRead(path=path, position=json.loads(position), events=events, whole=bool(whole), **state)
+        return read
 
     def forgotten(self, identities: Collection[Identity]) -> set[Identity]:
         """Tell which of these were forgotten; of others at the same place, one in 64 is taken for forgotten too."""
@@ -326,7 +307,7 @@ class Reader(StatementRows, GraphRows, ConceptRows):
     def by_vector(self, model: Model, vector: NDArray[np.float32], k: int, allowed: Seqs | None) -> Ranking:
         """Rank events by the cosine of their nearest window."""
         row = self.row
-        return _NOTHING if row is None else self.sql.pooled_view(row, model).nearest(vector, k, allowed)
+        return _NOTHING if row is None else self.sql.nearest(row, model, vector, k, allowed)
 
     def pooled(self, model: Model, seqs: Sequence[int]) -> dict[int, NDArray[np.int8]]:
         """Read the pooled vectors of some events, of each its first window."""
@@ -341,17 +322,17 @@ class Reader(StatementRows, GraphRows, ConceptRows):
     def prepare(self, model: Model) -> None:
         """Read what `by_vector` will need, so that it can be read while a question is still being encoded."""
         if (row := self.row) is not None:
-            self.sql.pooled_view(row, model)
+            self.sql.prepare(row, model)
 
     def passages(self, model: Model, seqs: Sequence[int]) -> list[PassageRow]:
         """Read the stored windows of events, in the order of the events and of their texts."""
         if not len(seqs):
             return []
         first_windows = array(seqs) * unit_of(0, 1, 0) + unit_of(model.id, 0, 0)
-        rows = [*map(PassageRow._make, self.sql.rows("vectors_of_units", (first_windows, self.id)))]
+        rows = [*map(PassageRow._make, self._rows_of("vectors_of_units", first_windows))]
         more = [unit for row in rows if row.windows > 1 for unit in range(row.unit + 1, row.unit + row.windows)]
         if more:
-            rows += map(PassageRow._make, self.sql.rows("vectors_of_units", (array(more), self.id)))
+            rows += map(PassageRow._make, self._rows_of("vectors_of_units", more))
             rows.sort()
         return rows
 
@@ -375,12 +356,10 @@ class Reader(StatementRows, GraphRows, ConceptRows):
         return {seq: one for seq in seqs if (one := known[seq]) is not None}
 
     def _fetch(self, seqs: Sequence[int]) -> dict[int, Event]:
-        rows = self.sql.rows("events_by_seq", (array(seqs), self.id))
-        return {row[1]: event_of(self.space, row) for row in rows}
+        return {row[1]: event_of(self.space, row) for row in self._rows_of("events_by_seq", seqs)}
 
     def _fetch_outlines(self, seqs: Sequence[int]) -> dict[int, Outline]:
-        rows = self.sql.rows("outlines_by_seq", (array(seqs), self.id))
-        return {row[0]: Outline(*row[1:]) for row in rows}
+        return {row[0]: Outline(*row[1:]) for row in self._rows_of("outlines_by_seq", seqs)}
 
     # Receipts, jobs and counts
 
@@ -392,7 +371,7 @@ class Reader(StatementRows, GraphRows, ConceptRows):
 
     def last_number(self, table: str) -> int:
         """Tell where a space's rows of a table stand: none is behind that number now, all to come will be."""
-        return self.sql.one("last_number", {"space": self.id, "table": table}) or 0
+        return self._one("last_number", table=table) or 0
 
     def jobs_of(self, *, after: int = 0, limit: int) -> list[JobRow]:
         """List the work of a space that waits, oldest first, from behind a number."""
@@ -403,7 +382,6 @@ class Reader(StatementRows, GraphRows, ConceptRows):
         return {kind: (waiting, failed) for kind, waiting, failed in self._rows("jobs_by_kind")}
 
     def tally(self) -> Tally:
-        """Count what a space holds."""
         row = self.row
         if row is None:
             return Tally()
@@ -429,20 +407,16 @@ class FileReader:
         self.sql = sql
 
     def spaces(self) -> list[str]:
-        """List the spaces that hold or held events."""
         return [str(row[0]) for row in self.sql.rows("space_names")]
 
     def models(self) -> list[Model]:
-        """List the models whose vectors are here."""
         rows = self.sql.rows("models") if self.sql.models is None else self.sql.models
         return [Model(*row) for row in rows]
 
     def total_events(self) -> int:
-        """Count the events of all spaces."""
         return self.sql.one("total_events")
 
     def fact(self, name: str) -> str | None:
-        """Read a fact about the file itself."""
         return self.sql.one("get_fact", (name,)) if self.sql.facts is None else self.sql.facts.get(name)
 
     def scrub_owed(self) -> str | None:
@@ -460,7 +434,6 @@ class FileReader:
         return list(map(_key, self.sql.rows("keys")))
 
     def key(self, id: str) -> StoredKey | None:
-        """Look a key up."""
         return next(map(_key, self.sql.rows("key_by_id", (id,))), None)
 
     def any_key(self) -> bool:
@@ -484,7 +457,6 @@ class FileReader:
         return self.sql.one("next_job_due")
 
     def reader(self, space: str) -> Reader:
-        """Read a space in this transaction."""
         return Reader(self, space)
 
 
@@ -492,15 +464,16 @@ _NOTHING = Ranking(np.empty(0, np.int64), np.empty(0, np.float32))
 
 
 def _key(row: Row) -> StoredKey:
-    id, hash, name, permission, spaces, created_at, expires_at, revoked_at = row
+    id, hash, name, permission, spaces, created_at, *ends = row
+    expires_at, revoked_at = map(optional_moment, ends)
     key = ApiKey(
         id=id,
         name=name,
         permission=Permission(permission),
         spaces=tuple(json.loads(spaces)),
         created_at=from_micros(created_at),
-        expires_at=optional_moment(expires_at),
-        revoked_at=optional_moment(revoked_at),
+        expires_at=expires_at,
+        revoked_at=revoked_at,
     )
     return StoredKey(key, bytes(hash))
 

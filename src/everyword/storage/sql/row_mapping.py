@@ -163,7 +163,6 @@ def receipt_to_json(receipt: Receipt, seqs: Iterable[int]) -> str:
 
 
 def receipt_from_json(text: str, *, scrubbed: bool = False) -> Receipt:
-    """Read a receipt."""
     kept = json.loads(text)
     return Receipt(
         at=as_datetime(kept["at"]),
@@ -175,7 +174,6 @@ def receipt_from_json(text: str, *, scrubbed: bool = False) -> Receipt:
 
 
 def seqs_from_json(text: str) -> list[int]:
-    """Read the seqs of the events that went."""
     return [seq for first, last in json.loads(text)["seqs"] for seq in range(first, last + 1)]
 
 

@@ -79,7 +79,7 @@ DELETE FROM models WHERE id = $1;
 INSERT INTO vectors (unit, space, start, stop, windows, tokens) VALUES ($1, $2, $3, $4, $5, $6);
 
 -- name: vectors_of_units
-SELECT unit, start, stop, windows, tokens FROM vectors WHERE unit = ANY($1::bigint[]) AND space = $2 ORDER BY unit;
+SELECT unit, start, stop, windows, tokens FROM vectors WHERE unit = ANY($2::bigint[]) AND space = $1 ORDER BY unit;
 
 -- name: windows_of_units
 SELECT unit, windows FROM vectors WHERE unit = ANY($1::bigint[]) AND space = $2;

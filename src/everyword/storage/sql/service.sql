@@ -20,7 +20,7 @@ DELETE FROM jobs WHERE id = $1 AND space = $2;
 DELETE FROM jobs WHERE kind = $1 AND seq = ANY($2::bigint[]) AND space = $3;
 
 -- name: delete_jobs_of
-DELETE FROM jobs WHERE seq = ANY($1::bigint[]) AND space = $2;
+DELETE FROM jobs WHERE seq = ANY($2::bigint[]) AND space = $1;
 
 -- name: job_seqs
 SELECT seq FROM jobs WHERE space = $1 AND kind = $2 ORDER BY seq;

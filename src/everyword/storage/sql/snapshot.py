@@ -14,15 +14,15 @@ from __future__ import annotations
 import json
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everyword.storage.nearest import PooledMatrix, PooledView
-from everyword.storage.postings import Tail, flatten
+from everyword.storage.postings import Ranking, Seqs, Tail, flatten
 from everyword.storage.rows import EMBED, VIEWS, Model, Space
 from everyword.storage.sql.tables import Tables
 
@@ -135,6 +135,14 @@ class Snapshot(ABC):
             found = self._spaces[name] = Space(*self.rows("add_space", (name,))[0])
         return found
 
+    def nearest(self, space: Space, model: Model, vector: NDArray[np.float32], k: int, allowed: Seqs | None) -> Ranking:
+        """Rank the `k` nearest events by cosine; a long event counts by its best window."""
+        return self.pooled_view(space, model).nearest(vector, k, allowed)
+
+    def prepare(self, space: Space, model: Model) -> None:
+        """Read what `nearest` will need."""
+        self.pooled_view(space, model)
+
     def pooled_view(self, space: Space, model: Model) -> PooledView:
         """Give the pooled vectors of a space; a snapshot looks once for newer ones, a writer each time."""
         key = (space.id, model.id)
@@ -179,21 +187,32 @@ class SpaceRows:
         """Return the space's number to write with; add the space where it is missing."""
         return self.sql.space_to_write(self.space).id
 
-    def _rows(self, query: str, *values: Any) -> list[Row]:
-        """Run a query about the space, whose number is its first value."""
-        return self.sql.rows(query, (self.id, *values))
+    def _rows(self, query: str, *values: Any, **named: Any) -> list[Row]:
+        """Run a query about the space, whose number is its first value, or the one called `space`."""
+        return self.sql.rows(query, self._with_space(values, named))
 
-    def _column(self, query: str, *values: Any) -> list[Any]:
+    def _rows_of(self, query: str, several: Collection[Any], *values: Any, **named: Any) -> list[Row]:
+        """Run such a query about several numbers or texts, its second value or `ids`; about none, there are no rows."""
+        if not len(several):
+            return []
+        numbers = not isinstance(next(iter(several)), str | bytes)
+        taken = array(cast("Sequence[int]", several)) if numbers else tuple(several)
+        return self._rows(query, ids=taken, **named) if named else self._rows(query, taken, *values)
+
+    def _column(self, query: str, *values: Any, **named: Any) -> list[Any]:
         """Run such a query for one value of each row."""
-        return [row[0] for row in self._rows(query, *values)]
+        return [row[0] for row in self._rows(query, *values, **named)]
 
-    def _pairs(self, query: str, *values: Any) -> dict[Any, Any]:
+    def _pairs(self, query: str, *values: Any, **named: Any) -> dict[Any, Any]:
         """Run such a query for two values of each row, by the first of them."""
-        return {row[0]: row[1] for row in self._rows(query, *values)}
+        return {row[0]: row[1] for row in self._rows(query, *values, **named)}
 
-    def _one(self, query: str, *values: Any) -> Any:
+    def _one(self, query: str, *values: Any, **named: Any) -> Any:
         """Run such a query for one value; None where there is no row."""
-        return self.sql.one(query, (self.id, *values))
+        return self.sql.one(query, self._with_space(values, named))
+
+    def _with_space(self, values: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any] | Mapping[str, Any]:
+        return {"space": self.id, **named} if named else (self.id, *values)
 
     def _change(self, query: str, *values: Any) -> int:
         """Run a query that changes rows of the space; count them."""

@@ -28,29 +28,17 @@ _DERIVED = (
 
 
 class StatementRows(SpaceRows):
-    """Reads statements."""
-
     def statement(self, id: str) -> Statement | None:
-        """Look one up."""
         return next(map(statement_of, self._rows("statement_by_id", id)), None)
 
     def statements(
         self, which: StatementFilter, *, after: int = 0, newest_first: bool = False, limit: int
     ) -> list[tuple[int, Statement]]:
         """List statements in the order in which they were derived, or the other way, from behind a number."""
-        as_of = None if which.as_of is None else to_micros(which.as_of)[0]
-        values = {
-            "space": self.id,
-            "after": after,
-            "kind": which.kind,
-            "about": None if which.about is None else which.about.casefold(),
-            "status": which.status,
-            "tag": which.tag,
-            "wing": which.wing,
-            "as_of": as_of,
-            "limit": limit,
-        }
-        rows = self.sql.rows("statements_by_filter_newest" if newest_first else "statements_by_filter", values)
+        as_of = optional_micros(which.as_of)
+        values = {name: getattr(which, name) for name in ("kind", "status", "tag", "wing")}
+        values |= {"about": which.about and which.about.casefold(), "as_of": as_of, "after": after, "limit": limit}
+        rows = self._rows("statements_by_filter_newest" if newest_first else "statements_by_filter", **values)
         return [(row[0], _as_known(statement_of(row), row, as_of)) for row in rows]
 
     def statements_of(self, seqs: Sequence[int], *, closed: bool = False) -> dict[int, list[Statement]]:
@@ -58,15 +46,13 @@ class StatementRows(SpaceRows):
         stated: dict[int, list[Statement]] = {}
         if len(seqs):
             where = self.sql.query("where_closed") if closed else ""
-            for row in self.sql.rows("statements_of_events", (array(seqs), self.id), where):
+            for row in self.sql.rows("statements_of_events", (self.id, array(seqs)), where):
                 stated.setdefault(row[2], []).append(statement_of(row))
         return stated
 
     def statement_texts(self, seqs: Sequence[int]) -> list[StatementText]:
         """Read what some events state, in few words and fast."""
-        if not len(seqs):
-            return []
-        rows = self.sql.rows("statement_texts", (array(seqs), self.id))
+        rows = self._rows_of("statement_texts", seqs)
         return [StatementText(seq, self.sql.read_json(content), bool(now)) for seq, content, now in rows]
 
     def standing(self, about: str, *, limit: int) -> list[Statement]:
@@ -75,12 +61,11 @@ class StatementRows(SpaceRows):
 
     def standing_by(self, keys: Sequence[int], *, limit: int) -> list[Statement]:
         """Read what is current and was put with one of these keys, the newest first."""
-        return list(map(statement_of, self._rows("statements_standing_by", array(keys), limit))) if len(keys) else []
+        return list(map(statement_of, self._rows_of("statements_standing_by", keys, limit)))
 
     def latest_statements(self, kind: StatementKind, *, wing: str | None, limit: int) -> list[Statement]:
         """Read what is current of a kind, the last derived first."""
-        values = {"space": self.id, "kind": kind, "wing": wing, "limit": limit}
-        return [statement_of(row) for row in self.sql.rows("statements_latest", values)]
+        return list(map(statement_of, self._rows("statements_latest", kind=kind, wing=wing, limit=limit)))
 
     def newest_statements(self, kinds: Sequence[StatementKind], *, limit: int) -> list[tuple[int, Statement]]:
         """Read statements of some kinds, whether they still count or not, the newest first, each with its event."""
@@ -97,18 +82,11 @@ class StatementRows(SpaceRows):
 
     def changes(self, ids: Sequence[str]) -> list[Change]:
         """Read the journal of some statements, the oldest first."""
-        if not ids:
-            return []
         return [
             Change(
-                at=from_micros(at),
-                action=action,
-                reason=reason,
-                statement_id=statement,
-                target_id=target,
-                event_id=event_id(raw_id),
+                at=from_micros(at), action=action, reason=reason, statement_id=id, target_id=to, event_id=event_id(raw)
             )
-            for at, action, reason, statement, target, raw_id in self._rows("changes_of", words(ids))
+            for at, action, reason, id, to, raw in self._rows_of("changes_of", ids)
         ]
 
     def change_counts(self) -> dict[str, int]:
@@ -120,12 +98,11 @@ class StatementRows(SpaceRows):
         return self._pairs("statement_counts")
 
     def tag_counts(self) -> dict[str, int]:
-        """Count events by tag."""
         return self._pairs("tag_counts")
 
     def stating(self, abouts: Sequence[str]) -> list[int]:
         """List the events that state something about some, or changed what is stated."""
-        return self._column("seqs_stating", words(abouts)) if abouts else []
+        return [row[0] for row in self._rows_of("seqs_stating", abouts)]
 
     def abouts_of(self, seqs: Sequence[int]) -> set[str]:
         """Tell whom or what some events speak about, case-folded."""
@@ -138,7 +115,7 @@ class StatementRows(SpaceRows):
     def said_after(self, seqs: Sequence[int]) -> list[int]:
         """List the events whose nearest turn in said_earlier() is one of these."""
         these, firsts = set(seqs), dict[str, tuple[int, int]]()
-        for seq, session, at, *_ in self.sql.rows("outlines_by_seq", (array(seqs), self.id)):
+        for seq, session, at, *_ in self._rows_of("outlines_by_seq", seqs):
             if session is not None:
                 firsts[session] = min(firsts.get(session, (at, seq)), (at, seq))
         after: list[int] = []
@@ -172,8 +149,6 @@ class StatementRows(SpaceRows):
 
 
 class StatementChanges(StatementRows):
-    """Changes statements."""
-
     def put_statement(self, seq: int, statement: Statement, keys: Sequence[int] = ()) -> None:
         """Add a statement of an event; while it is current, standing_by() finds it by its keys."""
         number = self.sql.rows("insert_statement", _values(self.into, seq, statement))[0][0]
@@ -192,20 +167,14 @@ class StatementChanges(StatementRows):
 
     def put_changes(self, changes: Iterable[tuple[int, Change]]) -> None:
         """Write entries of the journal, each with the event that caused it."""
-        self._change_each(
-            "insert_change",
-            (
-                (seq, optional_micros(one.at), one.action, one.statement_id, one.target_id, one.reason)
-                for seq, one in changes
-            ),
-        )
+        rows = ((seq, to_micros(one.at)[0], one) for seq, one in changes)
+        values = ((seq, at, one.action, one.statement_id, one.target_id, one.reason) for seq, at, one in rows)
+        self._change_each("insert_change", values)
 
     def put_tags(self, tags: Mapping[int, Sequence[str]]) -> None:
-        """Tag events."""
         self._change_each("insert_tag", ((tag, seq) for seq, all_of_it in tags.items() for tag in all_of_it))
 
     def drop_tags(self, seqs: Sequence[int]) -> None:
-        """Remove the tags of events."""
         self._change("delete_tags_of", array(seqs))
 
     def drop_statements(self, abouts: Sequence[str] | None) -> None:
@@ -247,25 +216,17 @@ class StatementChanges(StatementRows):
         self._change_each("insert_job", ((READ, seq) for seq in seqs))
 
 
+# What the columns do not hold: fields of a statement, as JSON.
+_BODY = (
+    *("content", "category", "span", "speaker", "about", "confidence", "date", "entities", "negated", "tags", "slot"),
+    *("value", "stance", "lasting", "extractor"),
+)
+
+
 def _values(space: int, seq: int, statement: Statement) -> tuple[Any, ...]:
     date = statement.date
-    body = {
-        "content": statement.content,
-        "category": statement.category,
-        "span": statement.span,
-        "speaker": statement.speaker,
-        "about": statement.about,
-        "confidence": statement.confidence,
-        "date": date and [optional_micros(date.start), optional_micros(date.end), date.words, date.certain],
-        "entities": statement.entities,
-        "negated": statement.negated,
-        "tags": statement.tags,
-        "slot": statement.slot,
-        "value": statement.value,
-        "stance": statement.stance,
-        "lasting": statement.lasting,
-        "extractor": statement.extractor,
-    }
+    body = {name: getattr(statement, name) for name in _BODY}
+    body["date"] = date and [optional_micros(date.start), optional_micros(date.end), date.words, date.certain]
     return (
         space,
         statement.id,
@@ -290,30 +251,24 @@ def statement_of(row: Row) -> Statement:
     _, id, _, kind, status, replaces, recorded_at, _, valid_from, valid_to, body, raw_id, said, zone = row
     text = read_text(said)
     held: dict[str, Any] = json.loads(body)
-    span = Span(*held["span"])
-    date = held["date"]
+    span, date = Span(*held["span"]), held["date"]
+    held |= {
+        "category": Category(held["category"]),
+        "span": span,
+        "date": date and SaidDate(from_micros(date[0], zone), from_micros(date[1], zone), date[2], date[3]),
+        "entities": tuple(held["entities"]),
+        "tags": tuple(held["tags"]),
+        "slot": held["slot"] and Slot(*held["slot"]),
+        "stance": Stance(held["stance"]),
+    }
     return Statement(
+        **held,
         id=id,
         kind=StatementKind(kind),
-        content=held["content"],
-        category=Category(held["category"]),
         quote=text[span.start : span.end],
         event_id=event_id(raw_id),
-        span=span,
-        speaker=held["speaker"],
-        about=held["about"],
-        confidence=held["confidence"],
-        date=SaidDate(from_micros(date[0], zone), from_micros(date[1], zone), date[2], date[3]) if date else None,
         valid_from=optional_moment(valid_from, zone),
         valid_to=optional_moment(valid_to, zone),
-        entities=tuple(held["entities"]),
-        negated=held["negated"],
-        tags=tuple(held["tags"]),
-        slot=Slot(*held["slot"]) if held["slot"] else None,
-        value=held["value"],
-        stance=Stance(held["stance"]),
-        lasting=held["lasting"],
-        extractor=held["extractor"],
         recorded_at=from_micros(recorded_at),
         status=Status(status),
         replaces=replaces,

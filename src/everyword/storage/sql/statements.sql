@@ -40,10 +40,10 @@ WHERE statements.space = $1 AND statements.id = $2;
 SELECT statements.number, statements.id, statements.seq, kind, status, replaces, statements.recorded_at, closed_at,
        valid_from, valid_to, body, events.id, events.text, events.at_offset
 FROM statements JOIN events ON {postgres: events.space = statements.space AND} events.seq = statements.seq
-WHERE statements.space = $2 AND statements.seq = ANY($1::bigint[]) {where} ORDER BY +statements.number;
+WHERE statements.space = $1 AND statements.seq = ANY($2::bigint[]) {where} ORDER BY +statements.number;
 
 -- name: where_closed
-AND statements.seq IN (SELECT seq FROM statements WHERE space = $2 AND seq = ANY($1::bigint[]) AND status != 'current');
+AND statements.seq IN (SELECT seq FROM statements WHERE space = $1 AND seq = ANY($2::bigint[]) AND status != 'current');
 
 -- name: statements_standing
 SELECT statements.number, statements.id, statements.seq, kind, status, replaces, statements.recorded_at, closed_at,
@@ -129,33 +129,6 @@ SELECT tag, count(*) FROM event_tags WHERE space = $1 GROUP BY tag ORDER BY coun
 -- name: statement_counts
 SELECT kind, count(*) FROM statements WHERE space = $1 AND status = 'current' GROUP BY kind ORDER BY count(*) DESC, kind;
 
--- For verify, from here to loose_tags: what points to something that is not there.
--- name: count_statements
-SELECT count(*) FROM statements WHERE space = $1;
-
--- name: lost_statements
-SELECT count(*) FROM statements WHERE space = $1 AND seq NOT IN (SELECT seq FROM events WHERE space = $1);
-
--- name: loose_versions
-SELECT count(*) FROM statements WHERE space = $1 AND replaces IS NOT NULL
-  AND replaces NOT IN (SELECT id FROM statements WHERE space = $1);
-
--- name: count_changes
-SELECT count(*) FROM journal WHERE space = $1;
-
--- name: loose_changes
-SELECT count(*) FROM journal WHERE space = $1 AND (
-  seq NOT IN (SELECT seq FROM events WHERE space = $1)
-  OR (statement IS NOT NULL AND statement NOT IN (SELECT id FROM statements WHERE space = $1))
-  OR (target IS NOT NULL AND target NOT IN (SELECT id FROM statements WHERE space = $1))
-);
-
--- name: count_tags
-SELECT count(*) FROM event_tags WHERE space = $1;
-
--- name: loose_tags
-SELECT count(*) FROM event_tags WHERE space = $1 AND seq NOT IN (SELECT seq FROM events WHERE space = $1);
-
 -- Readings: what an LLM found in events, the work that is owed for them, and links that follow.
 -- name: put_reading
 INSERT INTO readings (space, seq, extractor, body) VALUES ($1, $2, $3, $4)
@@ -180,12 +153,6 @@ DELETE FROM model_readings WHERE space = $1 AND seq = ANY($2::bigint[]);
 -- name: drop_model_readings
 DELETE FROM model_readings WHERE space = $1;
 
--- name: count_model_readings
-SELECT count(*) FROM model_readings WHERE space = $1;
-
--- name: loose_model_readings
-SELECT count(*) FROM model_readings WHERE space = $1 AND seq NOT IN (SELECT seq FROM events WHERE space = $1);
-
 -- name: drop_loose_model_readings
 DELETE FROM model_readings WHERE space = $1 AND seq NOT IN (SELECT seq FROM events WHERE space = $1);
 
@@ -200,18 +167,6 @@ DELETE FROM reading_sources WHERE space = $1 AND seq = ANY($2::bigint[]);
 
 -- name: delete_sources_from
 DELETE FROM reading_sources WHERE space = $1 AND source = ANY($2::bigint[]);
-
--- For verify, and for a rebuild that mends it.
--- name: count_readings
-SELECT count(*) FROM readings WHERE space = $1;
-
--- name: loose_readings
-SELECT count(*) FROM readings WHERE space = $1 AND seq NOT IN (SELECT seq FROM events WHERE space = $1);
-
--- name: loose_sources
-SELECT count(*) FROM reading_sources WHERE space = $1 AND (
-  source NOT IN (SELECT seq FROM events WHERE space = $1) OR seq NOT IN (SELECT seq FROM readings WHERE space = $1)
-);
 
 -- name: drop_loose_readings
 DELETE FROM readings WHERE space = $1 AND seq NOT IN (SELECT seq FROM events WHERE space = $1);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from everyword.storage.rows import COPYING, SCRUB_OWED
@@ -26,6 +27,7 @@ DERIVED_TABLES = frozenset(
     )
 )
 _FACTS = "facts_of_file"
+_BATCH_ROWS = 2_000
 
 
 class Table(NamedTuple):
@@ -98,10 +100,21 @@ class Tables(ABC):
         return value
 
     def tables(self) -> list[Table]:
-        """List the tables that make up a memory."""
         if self._tables is None:  # nobody changes a schema while its rows are copied
             self._tables = self._described()
         return self._tables
+
+    def table(self, name: str) -> Table:
+        return next(table for table in self.tables() if table.name == name)
+
+    def rows(self, name: str, space: str | None = None) -> Iterator[dict[str, Any]]:
+        """Read all rows of a table, or those of one space."""
+        return self.each(self.table(name), None, space)
+
+    def put_all(self, name: str, rows: Iterator[dict[str, Any]]) -> None:
+        """Add rows to a table, some at a time."""
+        while batch := list(islice(rows, _BATCH_ROWS)):
+            self.put(self.table(name), batch)
 
     def last_number(self) -> int:
         """Tell the highest number that a row was given when it was added."""
@@ -122,7 +135,6 @@ class Tables(ABC):
         ]
 
     def count(self, table: Table) -> int:
-        """Count a table's rows."""
         return next(int(row[0]) for row in self.read("count", (), table=table.name, where=_where(table)))
 
     def each(self, table: Table, after: Sequence[Any] | None, space: str | None = None) -> Iterator[dict[str, Any]]:
@@ -144,8 +156,7 @@ class Tables(ABC):
             yield self._travelling(table, dict(zip(columns, row, strict=True)))
 
     def put(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Add rows."""
-        mine = next(one for one in self.tables() if one.name == table.name)
+        mine = self.table(table.name)
         columns = [name for name in mine.columns if name in rows[0] and self.holds(mine.name, name)]
         number = [name for name in mine.key if _is_number_of_space(mine.name, name)]
         self.change(
@@ -165,7 +176,6 @@ class Tables(ABC):
             self._forget_names()
 
     def clear(self, table: Table) -> None:
-        """Remove all rows."""
         self.change("clear", [()], table=table.name, where=_where(table))
         self._forget_names()
 
@@ -174,8 +184,7 @@ class Tables(ABC):
     def names(self) -> dict[int, str]:
         """Read the names of spaces by their numbers."""
         if self._names is None:
-            spaces = next(table for table in self.tables() if table.name == SPACES)
-            number = spaces.key[0]
+            number = self.table(SPACES).key[0]
             rows = self.read("rows", (), table=SPACES, columns=f"{number}, name", where="", key=number)
             self._names = {row[0]: row[1] for row in rows}
         return self._names
@@ -224,27 +233,22 @@ def _is_number_of_space(table: str, column: str) -> bool:
     return table == SPACES and column in ("id", "space")
 
 
-class Sum:
+class Sum(NamedTuple):
     """The number of rows, and a sum of their hashes: the same whatever the order."""
 
-    def __init__(self, rows: int = 0, total: int = 0) -> None:
-        self.rows = rows
-        self.total = total
+    rows: int
+    total: int
 
-    def add(self, rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> None:
-        """Add rows."""
-        for row in rows:
-            self.rows += 1
-            self.total = (self.total + row_hash(row, columns)) % (1 << 64)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sum) and (self.rows, self.total) == (other.rows, other.total)
-
-    __hash__ = None  # type: ignore[assignment]
+def sum_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> Sum:
+    count = total = 0
+    for row in rows:
+        count += 1
+        total = (total + row_hash(row, columns)) % (1 << 64)
+    return Sum(count, total)
 
 
 def row_hash(row: Mapping[str, Any], columns: Sequence[str]) -> int:
-    """Hash the values of some columns."""
     digest = hashlib.blake2b(digest_size=8)
     for name in columns:
         value = row[name]

@@ -52,6 +52,7 @@ _DERIVED_OF = (
     "delete_claims_of",
     "delete_mentions_of",
     "delete_accesses_of",
+    "delete_jobs_of",
 )
 
 
@@ -112,15 +113,12 @@ class Writer(Reader, StatementChanges, GraphChanges, ConceptChanges):
         said = {seq: event for seq, event in events.items() if event.record is None}
         removed = self._remove_words(row, said)
         removed["windows"] = self._remove_vectors(row, gone)
-        for name in _DERIVED_OF:
-            changed = self.sql.run(name, (row.id, array(gone)))
-            if name == "delete_statements_of":
-                removed["statements"] = changed
-        self.sql.run("delete_jobs_of", (array(gone), row.id))
+        changed = {name: self._change(name, gone) for name in _DERIVED_OF}
+        removed["statements"] = changed["delete_statements_of"]
         members = ((seq, *one) for seq, event in said.items() for one in indexed_meta(event.meta))
-        self.sql.run_many("delete_meta", ((row.id, seq, name, value) for seq, name, value, _ in members))
-        self.sql.run("delete_events", (array(gone), row.id))
-        self.sql.run("next_epoch", (row.id,))
+        self._change_each("delete_meta", ((seq, name, value) for seq, name, value, _ in members))
+        self._change("delete_events", gone)
+        self._change("next_epoch")
         self._appended.clear()
         return {"events": len(said), **removed, **({"records": len(gone) - len(said)} if len(said) < len(gone) else {})}
 
@@ -364,7 +362,6 @@ class FileWriter(FileReader):
     """Writes what belongs to no space, and gives writers of spaces in the same transaction."""
 
     def put_key(self, key: ApiKey, hash: bytes) -> None:
-        """Add a key."""
         spaces = json.dumps(key.spaces, ensure_ascii=False)
         times = (optional_micros(key.created_at), optional_micros(key.expires_at))
         self.sql.run("insert_key", (key.id, hash, key.name, key.permission.value, spaces, *times))
@@ -374,7 +371,6 @@ class FileWriter(FileReader):
         return self.sql.run("revoke_key", (at, id)) > 0
 
     def put_webhook(self, webhook: Webhook, secret: str) -> None:
-        """Add a webhook."""
         kinds, created = json.dumps(webhook.kinds), optional_micros(webhook.created_at)
         values = (webhook.id, webhook.space, webhook.url, secret, kinds, created, webhook.position)
         self.sql.run("insert_webhook", values)
@@ -394,7 +390,6 @@ class FileWriter(FileReader):
     def add_model(
         self, *, name: str, version: str, dims: int, token_dims: int, state: Literal["active", "building"]
     ) -> Model:
-        """Register a model."""
         if state == "building":  # one at a time: what an interrupted rebuild had begun is dropped
             self.sql.run("retire_building", ())
         return Model(*self.sql.rows("add_model", (name, version, dims, token_dims, state))[0])
@@ -423,7 +418,6 @@ class FileWriter(FileReader):
         self.sql.run("delete_job", (job.id, self.sql.space_to_write(job.space).id))
 
     def set_fact(self, name: str, value: str) -> None:
-        """Keep a fact about the file itself."""
         self.sql.run("set_fact", (name, value))
 
     def take_jobs(self, kind: str, *, now: int, until: int, limit: int) -> list[Job]:
@@ -436,7 +430,6 @@ class FileWriter(FileReader):
         return [job for job in jobs if job.id in gone]
 
     def writer(self, space: str) -> Writer:
-        """Write to a space in this transaction."""
         return Writer(self, space)
 
     def reader(self, space: str) -> Reader:

@@ -41,24 +41,3 @@ SELECT (SELECT count(*) FROM journal WHERE space = $1 AND action = 'reject')
   + (SELECT coalesce(sum(refused), 0) FROM written_sessions WHERE space = $1)::bigint
   + (SELECT count(*) FROM fold_plans WHERE space = $1 AND refused = 1);
 
--- name: count_written
-SELECT count(*) FROM written_sessions WHERE space = $1;
-
--- name: count_plans
-SELECT count(*) FROM fold_plans WHERE space = $1;
-
--- For verify, from here on: what points to something that is not there.
--- name: lost_written
-SELECT count(*) FROM written_sessions WHERE space = $1 AND NOT EXISTS (
-  SELECT 1 FROM events WHERE events.space = $1
-    AND {postgres: events.session_hash = written_sessions.session_hash AND} events.session = written_sessions.session
-);
-
--- name: lost_plans
-SELECT count(*) FROM fold_plans WHERE space = $1 AND seq NOT IN (SELECT seq FROM events WHERE space = $1);
-
--- name: loose_plan_sources
-SELECT count(*) FROM fold_plan_sources AS one WHERE space = $1 AND (
-  source NOT IN (SELECT seq FROM events WHERE space = $1)
-  OR NOT EXISTS (SELECT 1 FROM fold_plans WHERE space = $1 AND seq = one.seq AND place = one.place)
-);

@@ -31,14 +31,14 @@ SELECT seq FROM sqlite_sequence WHERE name = 'events';
 -- sessions has the seq at its end.
 -- name: runs_around
 SELECT here.seq, near.at, near.seq FROM events AS here CROSS JOIN events AS near ON near.seq IN (
-  SELECT seq FROM events WHERE space = ?2 AND session = here.session AND (at, seq) < (here.at, here.seq)
+  SELECT seq FROM events WHERE space = ?1 AND session = here.session AND (at, seq) < (here.at, here.seq)
   ORDER BY at DESC, seq DESC LIMIT ?3
-) WHERE here.seq IN carray(?1) AND +here.space = ?2
+) WHERE here.seq IN carray(?2) AND +here.space = ?1
 UNION ALL
 SELECT here.seq, near.at, near.seq FROM events AS here CROSS JOIN events AS near ON near.seq IN (
-  SELECT seq FROM events WHERE space = ?2 AND session = here.session AND (at, seq) > (here.at, here.seq)
+  SELECT seq FROM events WHERE space = ?1 AND session = here.session AND (at, seq) > (here.at, here.seq)
   ORDER BY at, seq LIMIT ?3
-) WHERE here.seq IN carray(?1) AND +here.space = ?2;
+) WHERE here.seq IN carray(?2) AND +here.space = ?1;
 
 -- Ordinary events alone. Records are few: they are left out by number, so that an index of the events is enough.
 -- As one text: there may be hundreds of thousands.
@@ -117,7 +117,7 @@ ORDER BY statements.number DESC LIMIT :limit;
 
 -- As JSON, which comes as it is: text of SQLite's can't hold half a character, which a content may.
 -- name: statement_texts
-SELECT seq, body -> '$.content', status = 'current' FROM statements WHERE space = ?2 AND seq IN carray(?1) ORDER BY +number;
+SELECT seq, body -> '$.content', status = 'current' FROM statements WHERE space = ?1 AND seq IN carray(?2) ORDER BY +number;
 
 -- Events that state something about some, or changed what is stated about them.
 -- name: seqs_stating
@@ -319,19 +319,6 @@ SELECT number, at, kind, undone, (
 -- All of it
 -- name: drop_all_fact_claims
 DELETE FROM fact_claims WHERE fact IN (SELECT number FROM facts WHERE space = ?);
-
--- A claim without an object ends whatever holds, and is in no fact where nothing did.
--- Claims that a person took back are in no fact, nor is what says so.
--- Only what people say: a claim of a less trusted source may be in no fact, since a person says otherwise.
--- name: loose_claims
-SELECT count(*) FROM claims WHERE space = ?1 AND number NOT IN (SELECT claim FROM fact_claims)
-  AND coalesce((SELECT home FROM names WHERE space = ?1 AND id = subject), subject)
-    != coalesce((SELECT home FROM names WHERE space = ?1 AND id = object), object)
-  AND object != '' AND NOT EXISTS (
-    SELECT 1 FROM claims AS void WHERE void.space = ?1 AND void.subject = claims.subject
-      AND void.relation = claims.relation AND void.body LIKE '%"voids":%'
-  )
-  AND EXISTS (SELECT 1 FROM events WHERE events.seq = claims.seq AND events.source = 'user');
 
 -- Concepts
 

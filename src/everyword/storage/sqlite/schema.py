@@ -24,7 +24,6 @@ from everyword.storage.sql.queries import check_schema, filled, migrations, name
 
 
 def query(name: str) -> str:
-    """Give one query."""
     return queries_of("sqlite")[name]
 
 
@@ -32,7 +31,6 @@ APPLICATION_ID = 0x45565744  # "EVWD" in the header of the file: tells a memory 
 
 
 def version(connection: apsw.Connection) -> int:
-    """Tell the schema of a file."""
     return int(connection.pragma("user_version"))
 
 
@@ -130,7 +128,6 @@ def row_hash(row: tuple[Any, ...]) -> int:
 
 
 def digest_of(connection: apsw.Connection, table: str) -> Digest:
-    """Add up a table as it is."""
     if table == _COUNTERS:  # read at every commit: hashed as a whole
         counters = tuple(connection.execute(query("counters")).fetchall())
         return Digest(len(counters), row_hash(counters) & _BITS if counters else 0)

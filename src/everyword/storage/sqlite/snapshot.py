@@ -24,14 +24,10 @@ _NO_WORD = ("",)
 class SqliteSnapshot(Snapshot):
     """Runs queries by their names."""
 
-    def __init__(self, connection: apsw.Connection, caches: Caches) -> None:
+    def __init__(self, connection: apsw.Connection, caches: Caches, *, writes: bool = False) -> None:
         super().__init__(caches)
-        self._connection = connection
-
-    @property
-    def connection(self) -> apsw.Connection:
-        """Give the connection itself, for what has no name."""
-        return self._connection
+        self.connection = connection
+        self.writes = writes
 
     def query(self, name: str) -> str:
         return query(name)
@@ -53,17 +49,17 @@ class SqliteSnapshot(Snapshot):
     def run(self, name: str, values: Sequence[Any] | Mapping[str, Any]) -> int:
         self._before(name)
         with _of_characters():
-            self._connection.execute(query(name), _bound(values))
-        return self._connection.changes()
+            self.connection.execute(query(name), _bound(values))
+        return self.connection.changes()
 
     def run_many(self, name: str, values: Iterable[Sequence[Any]]) -> None:
         with _of_characters():
-            self._connection.executemany(query(name), values)
+            self.connection.executemany(query(name), values)
 
     def added(self, name: str, values: Sequence[Any]) -> int:
         with _of_characters():
-            self._connection.execute(query(name), values)  # RETURNING would double what a row costs
-        return self._connection.last_insert_rowid()
+            self.connection.execute(query(name), values)  # RETURNING would double what a row costs
+        return self.connection.last_insert_rowid()
 
     def storable(self, text: str) -> str | bytes:
         """Keep text as text, unless a lone surrogate makes it something that SQLite's text can't hold."""
@@ -77,30 +73,29 @@ class SqliteSnapshot(Snapshot):
         """Let SQLite check its own pages."""
         try:
             # One by one: what was said before the check gave up counts.
-            for (line,) in self._connection.execute(query("integrity_check" if deep else "quick_check")):
+            for (line,) in self.connection.execute(query("integrity_check" if deep else "quick_check")):
                 if line != "ok":
                     yield str(line)
-            yield from schema.differences(self._connection)
+            yield from schema.differences(self.connection)
         except (apsw.CorruptError, apsw.SQLError) as error:
             yield str(error)
 
     def changed_tables(self) -> Iterator[tuple[str, str]]:
         """Find the tables that were changed other than by a transaction of ours."""
-        return differing(self._connection)
+        return differing(self.connection)
 
     def own_parts(self) -> dict[str, int]:
-        """Count the pages of the file."""
-        return {"pages": int(self._connection.pragma("page_count"))}
+        return {"pages": int(self.connection.pragma("page_count"))}
 
     def tables(self) -> SqliteTables:
         return SqliteTables(self)
 
     def _read(self, sql: str, values: Sequence[Any] | Mapping[str, Any]) -> apsw.Cursor:
         try:
-            return self._connection.execute(sql, _bound(values))
+            return self.connection.execute(sql, _bound(values))
         except UnicodeEncodeError:
             # No text of the file holds half a character, so that none is equal to this one.
-            return self._connection.execute(sql, _bound(self._findable(values)))
+            return self.connection.execute(sql, _bound(self._findable(values)))
 
     def _findable(self, values: Sequence[Any] | Mapping[str, Any]) -> Sequence[Any] | Mapping[str, Any]:
         if isinstance(values, Mapping):
@@ -112,12 +107,6 @@ class SqliteSnapshot(Snapshot):
             several = cast("tuple[Any, ...]", value)
             return tuple(one for one in several if not isinstance(one, str) or self.storable(one) is one)
         return self.storable(value) if isinstance(value, str) else value
-
-
-class SqliteTransaction(SqliteSnapshot):
-    """Runs queries that write."""
-
-    writes = True
 
 
 def _bound(values: Sequence[Any] | Mapping[str, Any]) -> Sequence[Any] | Mapping[str, Any]:

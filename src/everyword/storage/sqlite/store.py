@@ -17,14 +17,14 @@ import numpy as np
 from everyword.errors import BadLocation, Closed, StoreBusy, StoreError, StoreForked, StoreReadOnly
 from everyword.settings import Settings
 from everyword.storage.open_files import Held
-from everyword.storage.protocol import FileReader, FileWriter, Store
+from everyword.storage.protocol import FileWriter, Store
 from everyword.storage.rows import IN_MEMORY, NOT_OWED, SCRUB_OWED
 from everyword.storage.sql.queries import check_schema, newest_schema
 from everyword.storage.sqlite import schema
 from everyword.storage.sqlite.connect import connect, create, in_our_words, inspect, is_frozen
 from everyword.storage.sqlite.fork_safety import check_openable, in_use, register, track
 from everyword.storage.sqlite.schema import Digests, query, renew
-from everyword.storage.sqlite.snapshot import SqliteSnapshot, SqliteTransaction
+from everyword.storage.sqlite.snapshot import SqliteSnapshot
 from everyword.storage.sqlite.write_lock import Turn
 
 _IDLE_READERS = 8  # connections kept open for the next reader; more threads open more and close them again
@@ -56,9 +56,14 @@ class SqliteStore(Store):
         return str(self._path or IN_MEMORY)
 
     @contextmanager
-    def file_reader(self) -> Generator[FileReader]:
-        with self._snapshot() as sql:
-            yield FileReader(sql)
+    def snapshot(self) -> Generator[SqliteSnapshot]:
+        self._check_usable()
+        with in_our_words(), in_use(self), self._reading() as connection:
+            connection.execute("BEGIN")
+            try:
+                yield SqliteSnapshot(connection, self._caches)
+            finally:
+                connection.execute("ROLLBACK")
 
     @contextmanager
     def file_writer(self, *, patience_s: float | None = None, space: str | None = None) -> Generator[FileWriter]:
@@ -137,16 +142,6 @@ class SqliteStore(Store):
     # Inside
 
     @contextmanager
-    def _snapshot(self) -> Generator[SqliteSnapshot]:
-        self._check_usable()
-        with in_our_words(), in_use(self), self._reading() as connection:
-            connection.execute("BEGIN")
-            try:
-                yield SqliteSnapshot(connection, self._caches)
-            finally:
-                connection.execute("ROLLBACK")
-
-    @contextmanager
     def _transaction(self, patience_s: float | None = None) -> Generator[SqliteSnapshot]:
         self._check_usable()
         if self._read_only:
@@ -168,7 +163,7 @@ class SqliteStore(Store):
             self._set_busy_timeout(connection, self._settings.busy_timeout_s)
         self._digests.begin()
         try:
-            yield SqliteTransaction(connection, self._caches)
+            yield SqliteSnapshot(connection, self._caches, writes=True)
             self._digests.write()
             connection.execute("COMMIT")
             self._commits.count += 1
