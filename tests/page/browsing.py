@@ -33,7 +33,8 @@ class Served(NamedTuple):
 @contextmanager
 def serving(path: Path, **options: Any) -> Iterator[Served]:
     """Serve a file as `everyword serve` does, in a thread: a process would take two seconds to start."""
-    with Memory.open(path, "hashing") as memory, service.serving(memory, worker=True, **options) as url:
+    options.setdefault("worker", True)
+    with Memory.open(path, "hashing") as memory, service.serving(memory, **options) as url:
         yield Served(url.rstrip("/") + "/", path)
 
 
