@@ -62,6 +62,12 @@ def postgres() -> Iterator:
         yield server
 
 
+@pytest.fixture
+def no_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the test and the processes that it starts load no model that reads."""
+    monkeypatch.setenv("EVERYWORD_READER", "none")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _each_text_is_encoded_and_read_once() -> Iterator[None]:
     """Open the models once per process, and compute a text's vectors and what the reader finds in it once."""
