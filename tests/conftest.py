@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 import time
@@ -31,6 +32,13 @@ os.environ["TZ"] = "UTC"
 if hasattr(time, "tzset"):
     time.tzset()
 
+# Tests write thousands of small files to the disk, and wait for it each time: memory is there at once. A machine with
+# little of it uses the disk.
+IN_MEMORY = Path("/dev/shm")
+ROOM_BYTES = 4_000_000_000
+if IN_MEMORY.is_dir() and os.access(IN_MEMORY, os.W_OK) and shutil.disk_usage(IN_MEMORY).free > ROOM_BYTES:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))  # where tmp_path is
+
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
@@ -52,6 +60,12 @@ def postgres() -> Iterator:
 
     with running() as server:
         yield server
+
+
+@pytest.fixture
+def no_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the test and the processes that it starts load no model that reads."""
+    monkeypatch.setenv("EVERYWORD_READER", "none")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -28,6 +28,7 @@ ROUNDS = effort(1, 20)
 MOST_WAIT_S = 20.0  # for a child's first notes, on a busy machine; the busy timeout is 30
 
 pytestmark = [
+    pytest.mark.usefixtures("no_reader"),
     pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here"),
     pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning"),
 ]

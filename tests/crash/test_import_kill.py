@@ -15,7 +15,7 @@ import pytest
 
 from everyword import Memory
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals")
+pytestmark = [pytest.mark.skipif(os.name == "nt", reason="signals"), pytest.mark.usefixtures("no_reader")]
 
 IMPORT = """
 import sys

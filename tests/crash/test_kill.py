@@ -15,7 +15,7 @@ from effort import effort
 from everyword import Memory
 from everyword.errors import StoreBusy
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals")
+pytestmark = [pytest.mark.skipif(os.name == "nt", reason="signals"), pytest.mark.usefixtures("no_reader")]
 
 
 def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from effort import effort
 from everyword import Memory
 from everyword.errors import Closed, StoreForked
 
+pytestmark = pytest.mark.usefixtures("no_reader")
 MOST_WAIT_S = effort(10, 2)  # of any writer, for its turn and its write; the long form runs on a quiet machine
 MOST_ROUNDS = 6  # of everybody's turn, on a machine so busy that those take longer: waiting is fair, starving is not
 WRITERS, READERS, SECONDS = effort(4, 8), effort(2, 4), 3.0

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from tests.serve import service
+
+from everyword import Memory
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 PATIENCE_MS = 20_000  # a machine that is busy with other tests is slow; what never comes fails all the same
+# Each window renders a page of suggestions for its address bar, which takes as much time as opening a page of ours.
+WITHOUT = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup", "PreloadTopChromeWebUI")
 needs_browser = pytest.mark.skipif(
     CHROMIUM is None, reason="NO BROWSER: install chromium, the page is not tested without one"
 )
@@ -29,24 +31,11 @@ class Served(NamedTuple):
 
 
 @contextmanager
-def serving(path: Path, *options: str, port: int = 0) -> Iterator[Served]:
-    """Run `everyword serve` with these options."""
-    command = [sys.executable, "-m", "everyword", "serve", "--memory", str(path)]
-    command += ["--port", str(port), "--embedder", "hashing", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-        assert process.stdout is not None
-        told = ""
-        for line in process.stdout:
-            told += line
-            if found := re.search(r"http://[\d.:]+", line):
-                break
-        else:
-            pytest.fail(f"the service did not start: {told}")
-        try:
-            yield Served(found.group().rstrip("/") + "/", path)
-        finally:
-            process.terminate()
-            process.stdout.read()
+def serving(path: Path, **options: Any) -> Iterator[Served]:
+    """Serve a file as `everyword serve` does, in a thread: a process would take two seconds to start."""
+    options.setdefault("worker", True)
+    with Memory.open(path, "hashing") as memory, service.serving(memory, **options) as url:
+        yield Served(url.rstrip("/") + "/", path)
 
 
 @contextmanager
@@ -56,6 +45,8 @@ def browsing() -> Iterator[Any]:
 
     expect.set_options(timeout=PATIENCE_MS)
     options = ["--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update"]
+    # Tabs share a process, which then knows the page's scripts.
+    options += [f"--disable-features={','.join(WITHOUT)}", "--renderer-process-limit=1"]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         options.append("--no-sandbox")
     with sync_playwright() as started:
@@ -65,9 +56,9 @@ def browsing() -> Iterator[Any]:
 
 
 @contextmanager
-def silent_page(browser: Any, **options: Any) -> Iterator[Any]:
+def silent_page(window: Any) -> Iterator[Any]:
     """Open a page that must say nothing on its console."""
-    opened = browser.new_page(**{"viewport": {"width": 1200, "height": 800}, **options})
+    opened = window.new_page()
     said: list[str] = []
     opened.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
     opened.on("pageerror", lambda error: said.append(str(error)))

@@ -1,4 +1,4 @@
-"""A browser for each file of tests, and pages of it that must say nothing."""
+"""A browser and a window of it for each file of tests, and a tab for each test: windows take long to open."""
 
 from __future__ import annotations
 
@@ -15,7 +15,14 @@ def browser() -> Iterator[Any]:
         yield opened
 
 
+@pytest.fixture(scope="module")
+def window(browser: Any) -> Iterator[Any]:
+    """Give a window, for tests that open more tabs or whose tabs report requests that fail."""
+    with browser.new_context(viewport={"width": 1200, "height": 800}) as opened:
+        yield opened
+
+
 @pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
-    with silent_page(browser) as opened:
+def page(window: Any) -> Iterator[Any]:
+    with silent_page(window) as opened:
         yield opened

@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 import pytest
-from tests.page.browsing import Served, needs_browser, serving, silent_page
+from tests.page.browsing import Served, needs_browser, serving
 
 from everyword import Memory
 from everyword.retrieval import boosts, candidates, newest_first, superseded
@@ -17,7 +17,7 @@ from everyword.retrieval.reranking import UNREAD
 from everyword.retrieval.subject_match import ABOUT
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the page's tests need: pip install playwright")
-Browser, Page, expect = playwright.Browser, playwright.Page, playwright.expect
+Page, expect = playwright.Page, playwright.expect
 
 pytestmark = needs_browser
 SAID = [
@@ -312,14 +312,14 @@ def test_playing_ends_after_twenty_seconds_with_what_is_known_now(opened: Callab
     expect(page.locator(".scrub output")).to_have_text("all that is known now")
 
 
-def test_who_wants_less_motion_sees_a_few_steps(served: Served, browser: Browser) -> None:
-    with silent_page(browser, reduced_motion="reduce") as page:
-        page.goto(f"{served.url}#/{LIVE}&space=default")
-        expect(answer(page)).to_contain_text("Porto")
-        page.get_by_role("button", name="Play the memory's growth").click()
-        expect(page.locator(".scrub output")).to_have_text("until Jan 5, 2026")
-        page.wait_for_timeout(1_000)  # five frames of those who want motion
-        expect(page.locator(".scrub output")).to_have_text("until Jan 5, 2026")
+def test_who_wants_less_motion_sees_a_few_steps(opened: Callable[..., Page], page: Page) -> None:
+    page.emulate_media(reduced_motion="reduce")
+    opened(LIVE)
+    expect(answer(page)).to_contain_text("Porto")
+    page.get_by_role("button", name="Play the memory's growth").click()
+    expect(page.locator(".scrub output")).to_have_text("until Jan 5, 2026")
+    page.wait_for_timeout(1_000)  # five frames of those who want motion
+    expect(page.locator(".scrub output")).to_have_text("until Jan 5, 2026")
 
 
 def test_a_memory_of_one_day_is_scrubbed_by_the_minute(opened: Callable[..., Page]) -> None:
@@ -331,16 +331,16 @@ def test_a_memory_of_one_day_is_scrubbed_by_the_minute(opened: Callable[..., Pag
 
 
 @pytest.mark.parametrize("colours", ["light", "dark"])
-def test_nothing_is_cut_off_at_any_width(served: Served, browser: Browser, colours: str) -> None:
-    with silent_page(browser, color_scheme=colours) as page:
-        page.goto(f"{served.url}#/{LIVE}&space=default")
-        for width, expected in ((1440, 3), (1024, 2), (390, 1)):
-            page.set_viewport_size({"width": width, "height": 844})
-            expect(lane(page, "Ana · lives in")).to_be_visible()
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-            columns = page.evaluate(
-                "new Set([...document.querySelectorAll('.know > section')]"
-                ".map((one) => Math.round(one.getBoundingClientRect().left))).size"
-            )
-            assert columns == expected
-        expect(page.locator("html")).to_have_attribute("data-theme", colours)
+def test_nothing_is_cut_off_at_any_width(opened: Callable[..., Page], page: Page, colours: str) -> None:
+    page.emulate_media(color_scheme=colours)
+    opened(LIVE)
+    for width, expected in ((1440, 3), (1024, 2), (390, 1)):
+        page.set_viewport_size({"width": width, "height": 844})
+        expect(lane(page, "Ana · lives in")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        columns = page.evaluate(
+            "new Set([...document.querySelectorAll('.know > section')]"
+            ".map((one) => Math.round(one.getBoundingClientRect().left))).size"
+        )
+        assert columns == expected
+    expect(page.locator("html")).to_have_attribute("data-theme", colours)

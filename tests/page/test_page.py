@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.effort import effort
 from tests.page.browsing import Served, needs_browser, serving
 from tests.serve.service import free_port
 
 from everyword import Memory
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the page's tests need: pip install playwright")
-Browser, Page, expect = playwright.Browser, playwright.Page, playwright.expect
+Window, Page, expect = playwright.BrowserContext, playwright.Page, playwright.expect
 
 pytestmark = needs_browser
 ROOT = Path(__file__).parents[2]
@@ -86,15 +87,16 @@ def test_the_page_is_small() -> None:
 
 
 # Each view, at the widths of a large screen, a small one and a phone, in light and dark.
-LOOKS = ((1440, "light"), (1440, "dark"), (1024, "light"), (390, "dark"))
+LOOKS = ((1440, "light"), (390, "dark"), (1440, "dark"), (1024, "light"))[: effort(2, 4)]
 SHOWN = [*VIEWS[1:], "know?q=Where+does+Ana+live%3F", "people/Ana", "browse?what=messages", "browse?what=statements"]
 
 
 @pytest.mark.skipif(not AXE.exists(), reason="NO AXE: run `npm ci` in packages/typescript")
-def test_no_view_has_a_serious_problem_of_accessibility(filled: Served, browser: Browser) -> None:
+def test_no_view_has_a_serious_problem_of_accessibility(filled: Served, window: Window) -> None:
     run = "async () => (await axe.run()).violations.filter((one) => ['serious', 'critical'].includes(one.impact))"
     script, found = AXE.read_text(encoding="utf-8"), {}
-    page = browser.new_page(reduced_motion="reduce")
+    page = window.new_page()
+    page.emulate_media(reduced_motion="reduce")
     for view in [*SHOWN, "browse/session/s0", "palette"]:
         page.goto("about:blank")
         page.goto(f"{filled.url}#/{'browse' if view == 'palette' else view}")
@@ -121,16 +123,17 @@ def test_hostile_words_are_words(filled: Served, page: Page) -> None:
     assert page.title() == "Browse · Everyword"
 
 
-def test_an_error_says_what_to_do(filled: Served, browser: Browser) -> None:
-    page = browser.new_page()  # a browser reports a request that failed: here that is meant
+def test_an_error_says_what_to_do(filled: Served, window: Window) -> None:
+    page = window.new_page()  # a browser reports a request that failed: here that is meant
     page.route("**/v1/stats*", lambda route: route.abort())
     page.goto(f"{filled.url}#/health")
     expect(page.locator("[role=alert]")).to_contain_text("still running")
     page.close()
 
 
-def test_a_phone_sees_all_of_it_without_scrolling_sideways(filled: Served, browser: Browser) -> None:
-    page = browser.new_page(viewport={"width": 375, "height": 700})
+def test_a_phone_sees_all_of_it_without_scrolling_sideways(filled: Served, window: Window) -> None:
+    page = window.new_page()
+    page.set_viewport_size({"width": 375, "height": 700})
     for view in VIEWS:
         page.goto(f"{filled.url}#/{view}")
         expect(page.locator("main h1")).to_be_visible()
@@ -214,12 +217,12 @@ def test_what_others_write_is_told(filled: Served, page: Page) -> None:
     expect(page.locator(".toast")).to_contain_text("heron", timeout=15_000)
 
 
-def test_an_open_inbox_and_an_open_graph_grow_by_what_others_write(tmp_path: Path, browser: Browser) -> None:
+def test_an_open_inbox_and_an_open_graph_grow_by_what_others_write(tmp_path: Path, window: Window) -> None:
     path = tmp_path / "live.db"
     with Memory.open(path, "hashing") as memory:
         memory.add("Lisbon is where Ana Ferreira lives.", speaker="Will")
     with serving(path) as served:
-        inbox, graph = browser.new_page(), browser.new_page()
+        inbox, graph = window.new_page(), window.new_page()
         inbox.goto(f"{served.url}#/intents")
         graph.goto(f"{served.url}#/graph")
         expect(inbox.locator(".empty")).to_be_visible()
@@ -234,12 +237,12 @@ def test_an_open_inbox_and_an_open_graph_grow_by_what_others_write(tmp_path: Pat
         graph.close()
 
 
-def test_a_memory_with_keys_asks_for_one(tmp_path: Path, browser: Browser) -> None:
+def test_a_memory_with_keys_asks_for_one(tmp_path: Path, window: Window) -> None:
     path = tmp_path / "locked.db"
     with Memory.open(path, "hashing") as memory:
         memory.add("I moved to Lisbon.", speaker="Ana")
         secret = memory.admin.create_key("reader", permission="read").secret
-    page = browser.new_page()
+    page = window.new_page()
     with serving(path) as served:
         page.goto(served.url)
         page.get_by_label("Key").fill(secret)
@@ -250,11 +253,11 @@ def test_a_memory_with_keys_asks_for_one(tmp_path: Path, browser: Browser) -> No
     page.close()
 
 
-def test_what_is_in_another_space_is_shown_without_being_asked_for(tmp_path: Path, browser: Browser) -> None:
+def test_what_is_in_another_space_is_shown_without_being_asked_for(tmp_path: Path, window: Window) -> None:
     path = tmp_path / "spaces.db"
     with Memory.open(path, "hashing") as memory:
         memory.space("acme/ana").add("I moved to Lisbon.", speaker="Ana", session="s1")
-    page = browser.new_page()
+    page = window.new_page()
     with serving(path) as served:
         page.goto(served.url)
         expect(page.locator("main")).to_contain_text("1 message in 1 conversation")
@@ -270,13 +273,13 @@ def test_what_is_in_another_space_is_shown_without_being_asked_for(tmp_path: Pat
 
 
 @pytest.mark.parametrize("opened", [["acme/*"], ["acme/ana", "acme/bob"]])
-def test_a_key_for_some_spaces_is_shown_one_of_them(tmp_path: Path, browser: Browser, opened: list[str]) -> None:
+def test_a_key_for_some_spaces_is_shown_one_of_them(tmp_path: Path, window: Window, opened: list[str]) -> None:
     path = tmp_path / "some.db"
     with Memory.open(path, "hashing") as memory:
         memory.add("Nobody else may read this.")
         memory.space("acme/ana").add("I moved to Lisbon.", speaker="Ana")
         secret = memory.admin.create_key("some", permission="read", spaces=opened).secret
-    page = browser.new_page()
+    page = window.new_page()
     with serving(path) as served:
         page.goto(served.url)
         page.get_by_label("Key").fill(secret)
@@ -286,11 +289,11 @@ def test_a_key_for_some_spaces_is_shown_one_of_them(tmp_path: Path, browser: Bro
     page.close()
 
 
-def test_a_key_that_is_none_or_has_ended_leaves_room_for_another(tmp_path: Path, browser: Browser) -> None:
+def test_a_key_that_is_none_or_has_ended_leaves_room_for_another(tmp_path: Path, window: Window) -> None:
     path = tmp_path / "ended.db"
     with Memory.open(path, "hashing") as memory:
         made, other = (memory.admin.create_key(name, permission="read") for name in ("one", "other"))
-    page = browser.new_page()
+    page = window.new_page()
     with serving(path) as served:
         page.goto(served.url)
         field, opened = page.get_by_label("Key"), page.get_by_role("button", name="Open")
@@ -316,11 +319,11 @@ def test_a_key_that_is_none_or_has_ended_leaves_room_for_another(tmp_path: Path,
     page.close()
 
 
-def test_what_happens_while_the_service_is_away_is_told_when_it_is_back(tmp_path: Path, browser: Browser) -> None:
+def test_what_happens_while_the_service_is_away_is_told_when_it_is_back(tmp_path: Path, window: Window) -> None:
     path, port = tmp_path / "away.db", free_port()
     with Memory.open(path, "hashing") as memory:
         memory.add("The radar mast broke.", speaker="Ana", session="storm")
-    page = browser.new_page()
+    page = window.new_page()
     with serving(path, port=port) as served:
         page.goto(f"{served.url}#/know")
         expect(page.locator("main")).to_contain_text("1 message in 1 conversation")

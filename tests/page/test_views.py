@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from tests.page.browsing import Served, needs_browser, serving, silent_page
+from tests.page.browsing import Served, needs_browser, serving
 
 from everyword import Memory
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the page's tests need: pip install playwright")
-Browser, Page, expect = playwright.Browser, playwright.Page, playwright.expect
+Window, Page, expect = playwright.BrowserContext, playwright.Page, playwright.expect
 
 pytestmark = needs_browser
 GOALS = ("send the budget report to Will", "renew the passport", "call the notary", "book the ferry to Porto")
@@ -52,7 +52,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
             goals.add(f"I must {goal} by tomorrow.", speaker="Leo", session="plans")
         memory.space("put-in").add("The mill is old.", speaker="Ana", session="mill")
         memory.admin.settle()
-    with serving(path, "--audit", "50") as running:
+    with serving(path, audit=50) as running:
         yield running
 
 
@@ -191,8 +191,8 @@ def test_every_message_has_a_menu_with_its_edits(served: Served, page: Page) -> 
     expect(box).to_have_count(0)
 
 
-def test_one_puts_in_words_files_and_an_identity(served: Served, browser: Browser, tmp_path: Path) -> None:
-    page = browser.new_page()  # a browser reports requests that failed: here one is meant to
+def test_one_puts_in_words_files_and_an_identity(served: Served, window: Window, tmp_path: Path) -> None:
+    page = window.new_page()  # a browser reports requests that failed: here one is meant to
     opened(page, served, "add", "put-in")
     page.get_by_label("What to remember").fill("The heron nests at the weir.")
     page.get_by_label("Who says it").fill("Ana")
@@ -310,24 +310,23 @@ def test_goals_are_todos_that_are_done_snoozed_or_none(served: Served, page: Pag
     expect(shown.filter(has_text=GOALS[0])).to_be_visible()
 
 
-def test_health_tells_lag_queue_size_and_what_programs_asked(served: Served, browser: Browser) -> None:
-    with silent_page(browser) as page:
-        # The worker is quick: it is held up by what the page is told.
-        waiting = {"id": 1, "kind": "embed", "event_id": None, "attempts": 3, "due_at": "2026-05-01T10:00:00Z"}
-        body = json.dumps({"jobs": [{**waiting, "error": "No model here."}], "next": None})
-        page.route("**/v1/jobs*", lambda route: route.fulfill(body=body, content_type="application/json"))
-        httpx.get(f"{served.url}v1/recall", params={"query": "Where is the mast?"}).raise_for_status()
-        httpx.get(f"{served.url}v1/context", params={"query": "Where is Ana?"}).raise_for_status()
-        opened(page, served, "health")
-        expect(page.get_by_role("region", name="Progress")).to_contain_text("No model here.")
-        expect(page.get_by_role("region", name="Progress")).to_contain_text("Everything that was said is searchable")
-        expect(page.get_by_role("region", name="Size", exact=True)).to_contain_text("Statements")
-        asked = page.get_by_role("region", name="What programs asked").first
-        expect(asked.locator("tbody tr")).to_have_count(2)
-        expect(asked.locator("tbody tr").first).to_contain_text("Where is Ana?")
-        expect(asked.locator("tbody tr").first).to_contain_text("tokens")
-        page.get_by_role("button", name="Check the file").click()
-        expect(page.locator("main")).to_contain_text("No problems found")
+def test_health_tells_lag_queue_size_and_what_programs_asked(served: Served, page: Page) -> None:
+    # The worker is quick: it is held up by what the page is told.
+    waiting = {"id": 1, "kind": "embed", "event_id": None, "attempts": 3, "due_at": "2026-05-01T10:00:00Z"}
+    body = json.dumps({"jobs": [{**waiting, "error": "No model here."}], "next": None})
+    page.route("**/v1/jobs*", lambda route: route.fulfill(body=body, content_type="application/json"))
+    httpx.get(f"{served.url}v1/recall", params={"query": "Where is the mast?"}).raise_for_status()
+    httpx.get(f"{served.url}v1/context", params={"query": "Where is Ana?"}).raise_for_status()
+    opened(page, served, "health")
+    expect(page.get_by_role("region", name="Progress")).to_contain_text("No model here.")
+    expect(page.get_by_role("region", name="Progress")).to_contain_text("Everything that was said is searchable")
+    expect(page.get_by_role("region", name="Size", exact=True)).to_contain_text("Statements")
+    asked = page.get_by_role("region", name="What programs asked").first
+    expect(asked.locator("tbody tr")).to_have_count(2)
+    expect(asked.locator("tbody tr").first).to_contain_text("Where is Ana?")
+    expect(asked.locator("tbody tr").first).to_contain_text("tokens")
+    page.get_by_role("button", name="Check the file").click()
+    expect(page.locator("main")).to_contain_text("No problems found")
 
 
 def test_the_timeline_shows_lanes_and_what_was_true_at_the_cursor(served: Served, page: Page) -> None:
@@ -432,11 +431,11 @@ def test_the_palette_and_keys_lead_everywhere(served: Served, page: Page) -> Non
     expect(page.locator("main h1")).to_have_text("moving")
 
 
-def test_a_service_that_went_away_is_told_and_comes_back(tmp_path: Path, browser: Browser) -> None:
+def test_a_service_that_went_away_is_told_and_comes_back(tmp_path: Path, window: Window) -> None:
     path = tmp_path / "gone.db"
     with Memory.open(path, "hashing") as memory:
         memory.add("I moved to Lisbon.", speaker="Ana", session="s")
-    page = browser.new_page()  # a browser reports requests that failed: here they are meant to
+    page = window.new_page()  # a browser reports requests that failed: here they are meant to
     with serving(path) as served:
         page.goto(f"{served.url}#/browse")
         expect(page.locator("article")).to_have_count(1)

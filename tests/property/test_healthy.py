@@ -164,7 +164,7 @@ def test_a_concept_goes_with_its_last_event(tmp_path: Path) -> None:
         f"My sister {pick.choice(['Mia', 'Lea'])} wants to learn {pick.choice(words)}."
         for number in range(92)
     ]
-    with Memory.open(tmp_path / "memory.db", embedder="hashing", durability="normal") as memory:
+    with Memory.open(tmp_path / "memory.db", embedder="hashing", reader="none", durability="normal") as memory:
         memory.add_many([{"text": text, "speaker": "Ana", "session": f"s{n // 20}"} for n, text in enumerate(texts)])
         memory.admin.settle()
         assert memory.admin.verify().problems == ()

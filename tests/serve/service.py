@@ -24,8 +24,9 @@ def serving(memory: Memory, **options: Any) -> Iterator[str]:
     """Serve a memory; give the address."""
     options.setdefault("worker", False)
     options.setdefault("mcp", False)
+    options.setdefault("port", 0)
     addresses: queue.Queue[str] = queue.Queue()
-    running = make_server(memory, ServiceSettings(port=0, **options), on_ready=addresses.put)
+    running = make_server(memory, ServiceSettings(**options), on_ready=addresses.put)
     thread = threading.Thread(target=running.run)
     thread.start()
     try:

@@ -206,8 +206,9 @@ def test_where_all_connections_are_at_work_one_more_is_told_to_wait(memory: Memo
 @contextmanager
 def few_files(memory: Path, log: Path, *options: str) -> Iterator[str]:
     """Start `everyword serve` with at most 256 open files."""
-    command = [sys.executable, "-m", "everyword", "serve", "--port", "0", "--memory", str(memory), *options]
-    environment = {**os.environ, "EVERYWORD_EMBEDDER": "hashing"}
+    command = [sys.executable, "-m", "everyword", "serve", "--port", "0", "--memory", str(memory), "--no-mcp"]
+    command += options
+    environment = {**os.environ, "EVERYWORD_EMBEDDER": "hashing", "EVERYWORD_READER": "none"}
     with log.open("wb") as errors:
         process = subprocess.Popen(
             command,

@@ -33,7 +33,8 @@ SLOWER_AT_MOST = 30  # times the idle answer, for machines on which even that ta
 @contextmanager
 def service_process(memory: Path, *options: str) -> Iterator[str]:
     """Start `everyword serve` with the default model; kill it at the end, whatever it still embeds."""
-    command = [sys.executable, "-m", "everyword", "serve", "--port", "0", "--memory", str(memory), *options]
+    command = [sys.executable, "-m", "everyword", "serve", "--port", "0", "--memory", str(memory), "--no-mcp"]
+    command += options
     environment = {name: value for name, value in os.environ.items() if name != "EVERYWORD_EMBEDDER"}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     try:

@@ -24,7 +24,7 @@ WRITERS = 8
 def start(memory: Path, *options: str) -> tuple[subprocess.Popen[str], str]:
     """Start `everyword serve` as users do."""
     command = [sys.executable, "-m", "everyword", "serve", "--port", "0", "--memory", str(memory), "--no-mcp", *options]
-    environment = {**os.environ, "EVERYWORD_EMBEDDER": "hashing"}
+    environment = {**os.environ, "EVERYWORD_EMBEDDER": "hashing", "EVERYWORD_READER": "none"}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     assert process.stdout is not None
     line = process.stdout.readline()

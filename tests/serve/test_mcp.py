@@ -50,12 +50,6 @@ HANDSHAKE: dict[str, Any] = {
 
 
 @pytest.fixture
-def no_reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the processes that a test starts load no model."""
-    monkeypatch.setenv("EVERYWORD_READER", "none")
-
-
-@pytest.fixture
 def opened(tmp_path: Path) -> Iterator[OpenMemory]:
     opened = OpenMemory(str(tmp_path / "memory.db"), embedder="hashing")
     yield opened

@@ -29,7 +29,7 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     folder = tmp_path_factory.mktemp("results")
     told = HISTORY.read_text(encoding="utf-8").splitlines(keepends=True)[:LINES]
     (folder / "history.jsonl").write_text("".join(told), encoding="utf-8")
-    with Memory.open(folder / "memory.db") as memory:
+    with Memory.open(folder / "memory.db", embedder="hashing") as memory:
         memory.import_events(folder / "history.jsonl")
         memory.add_many({"text": text, "speaker": "Ana"} for text in BOILER)
         memory.admin.settle()

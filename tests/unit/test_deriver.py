@@ -101,13 +101,13 @@ def test_the_background_follows_without_a_read(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_closing_does_not_wait_for_a_backlog(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m.db", embedder="none") as memory:
-        memory.add_many({"text": f"I like tea number {n}.", "speaker": "Ana", "key": str(n)} for n in range(100))
+        memory.add_many({"text": f"I like tea number {n}.", "speaker": "Ana", "key": str(n)} for n in range(60))
         began = time.monotonic()
     closing = time.monotonic() - began
     with Memory.open(tmp_path / "m.db", embedder="none", background=False) as memory:
         assert memory.stats().behind["facts"] > 0
         began = time.monotonic()
-        assert len(memory.statements(status="any", limit=1000)) == 100
+        assert len(memory.statements(status="any", limit=1000)) == 60
         assert closing < (time.monotonic() - began) / 2
 
 

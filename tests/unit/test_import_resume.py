@@ -256,7 +256,7 @@ def test_a_file_that_can_not_be_read_is_reported_and_costs_no_other(memory: Memo
 @pytest.mark.slow
 def test_deferred_work_is_searchable_by_words_at_once(tmp_path: Path) -> None:
     path = session(tmp_path / "s1.jsonl", 0, 40)
-    with Memory.open(":memory:", embedder="hashing", background=False) as memory:
+    with Memory.open(":memory:", embedder="hashing", reader="none", background=False) as memory:
         memory.import_events(path)
         hits = memory.recall("turn 7 boat")
         assert (hits[0].event.session, hits.pending) == ("s1", 40)

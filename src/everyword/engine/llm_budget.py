@@ -148,7 +148,6 @@ class Metered:
                 yield well_formed(piece)
 
     def close(self) -> None:
-        """Close the wrapped LLM."""
         end = getattr(self._llm, "close", None)
         if callable(end):
             end()
