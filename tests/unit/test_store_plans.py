@@ -39,7 +39,7 @@ ALL_OF_A_SPACE = {
     *("change_counts", "tag_counts", "statement_counts", "unread", "names_known", "statements_newest"),
     "last_plan",  # the last of its rows alone
 }
-COUNTS = ("count_",)
+COUNTS = ("count_", "where_")  # and conditions, which are parts of queries
 
 
 @pytest.fixture(scope="module")
