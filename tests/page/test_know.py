@@ -12,9 +12,8 @@ import pytest
 from tests.page.browsing import Served, needs_browser, serving
 
 from everyword import Memory
-from everyword.retrieval import boosts, candidates, newest_first, superseded
-from everyword.retrieval.reranking import UNREAD
-from everyword.retrieval.subject_match import ABOUT
+from everyword.retrieval import candidates, superseded
+from everyword.retrieval.late_interaction import ABOUT, ASSISTANT, OWN_WORDS, TIME, UNREAD
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the page's tests need: pip install playwright")
 Page, expect = playwright.Page, playwright.expect
@@ -172,8 +171,8 @@ def test_every_stage_that_chooses_a_line_has_words() -> None:
     table = (files("everyword.interfaces") / "ui" / "know" / "context.js").read_text()
     told = set(re.findall(r'stage: "([^"]+)"', table))
     arms = {one for name, one in vars(candidates).items() if name.endswith("_ARM")}
-    gains = {boosts.OWN_WORDS, boosts.ASSISTANT, boosts.TIME, ABOUT, UNREAD}
-    assert told == {*arms, *gains, newest_first.STAGE, superseded.STAGE, "nearby", "chain", "reread"}
+    gains = {OWN_WORDS, ASSISTANT, TIME, ABOUT, UNREAD, superseded.STAGE, superseded.NEWEST}
+    assert told == {*arms, *gains, "nearby", "chain", "reread"}
 
 
 def test_facts_are_lanes_of_versions_that_grow_with_time(opened: Callable[..., Page]) -> None:
