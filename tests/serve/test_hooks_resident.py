@@ -91,7 +91,7 @@ def test_hooks_start_one_and_only_one(home: str, tmp_path: Path, capsys: pytest.
     assert "the tide tables come first" in capsys.readouterr().out
     # What it keeps at hand is never older than what was written, by whichever process.
     with Memory.open(f"{home}/m.db", embedder="hashing") as memory:
-        memory.add("We decided to paint the pier green.", role="user", session="old", wing="harbour")
+        memory.add("We decided to paint every pier green from now on.", role="user", session="old", wing="harbour")
     run(home, "SessionStart", source="resume")
     assert "pier" in capsys.readouterr().out
     # However many are started, even at once, one serves.

@@ -943,12 +943,21 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple]:
     [
         ("DELETE FROM statements WHERE replaces IS NULL", "is not there"),
         (f"UPDATE statements SET seq = 999 WHERE number = {_SOME_BODY}", "lost the event"),
-        (f"UPDATE statements SET body = json_set(body, '$.span[1]', 999) WHERE number = {_SOME_BODY}", "quote"),
-        (f"UPDATE statements SET body = json_set(body, '$.span[0]', 3) WHERE number = {_SOME_BODY}", "not what was"),
-        (f"UPDATE statements SET body = json_set(body, '$.span[0]', -9) WHERE number = {_SOME_BODY}", "quote"),
-        (f"UPDATE statements SET kind = 'insight' WHERE number = {_SOME_BODY}", "not what was"),
-        (f"UPDATE statements SET body = '[' WHERE number = {_SOME_BODY}", "can't be read"),
-        (f"UPDATE statements SET body = '{{}}' WHERE number = {_SOME_BODY}", "can't be read"),
+        (
+            f"UPDATE statements SET body = json_set(body, '$.span[1]', 999) WHERE number = {_SOME_BODY}",
+            "not what the log gives",
+        ),
+        (
+            f"UPDATE statements SET body = json_set(body, '$.span[0]', 3) WHERE number = {_SOME_BODY}",
+            "not what the log gives",
+        ),
+        (
+            f"UPDATE statements SET body = json_set(body, '$.span[0]', -9) WHERE number = {_SOME_BODY}",
+            "not what the log gives",
+        ),
+        (f"UPDATE statements SET kind = 'insight' WHERE number = {_SOME_BODY}", "not what the log gives"),
+        (f"UPDATE statements SET body = '[' WHERE number = {_SOME_BODY}", "not what the log gives"),
+        (f"UPDATE statements SET body = '{{}}' WHERE number = {_SOME_BODY}", "not what the log gives"),
         ("UPDATE journal SET seq = 999 WHERE number = 1", "journal"),
         ("UPDATE journal SET target = 'st_nothing' WHERE target IS NOT NULL", "journal"),
         ("UPDATE event_tags SET seq = seq + 900", "tags belong to no event"),

@@ -8,7 +8,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from itertools import groupby, zip_longest
 from operator import itemgetter
@@ -295,5 +295,6 @@ def _tolerant(stream: TextIO | None) -> TextIO:
         return open(os.devnull, "w", encoding="utf-8")
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
-        reconfigure(errors="backslashreplace")
+        with suppress(OSError):  # what waits in its buffer can't be written; flush() will say so
+            reconfigure(errors="backslashreplace")
     return stream
