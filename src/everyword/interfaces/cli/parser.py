@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from everyword import __version__
 from everyword.errors import InvalidInput
 from everyword.interfaces.cli.defaults import HELP
 from everyword.interfaces.operations import BY_NAME, Operation, Parameter
@@ -210,10 +211,10 @@ def _verb_of(arguments: Sequence[str]) -> tuple[str, list[str]]:
     while place < len(arguments) and arguments[place].partition("=")[0] in (*_GLOBAL_OPTIONS, _JSON):
         place += 2 if arguments[place] in _GLOBAL_OPTIONS else 1
     before, (verb, *rest) = arguments[:place], arguments[place:] or [""]
-    if verb in ("-h", "--help", "--version") or not verb:
-        if verb:
-            sys.stdout.write(HELP)
-            raise SystemExit(0)
+    if verb in ("-h", "--help", "--version"):
+        sys.stdout.write(f"everyword {__version__}\n" if verb == "--version" else HELP)
+        raise SystemExit(0)
+    if not verb:
         raise UsageError("No verb is given.", fix="See everyword --help for the verbs.")
     if verb.startswith("-"):
         raise UsageError(f"Unrecognized arguments: {verb}.", fix="See everyword --help.")

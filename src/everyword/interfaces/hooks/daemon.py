@@ -8,9 +8,11 @@ import queue
 import socket
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from everyword import __version__
 from everyword.errors import StoreBusy
@@ -20,6 +22,8 @@ from everyword.interfaces.hooks.state import FILE, load_or_default
 
 if TYPE_CHECKING:
     from everyword.interfaces.hooks.actions import HookActions
+
+T = TypeVar("T")
 
 LOCK = "resident.lock"  # held by the process that serves
 _POLL_S = 0.5  # between two checks whether the process is still needed
@@ -72,7 +76,8 @@ class _Resident:
         with listener:
             listener.listen(16)
             listener.settimeout(_POLL_S)
-            threading.Thread(target=self._warm_up, name="everyword-warm", daemon=True).start()
+            warm_up = partial(self._logged, "resident", self._warm_up)
+            threading.Thread(target=warm_up, name="everyword-warm", daemon=True).start()
             saver = threading.Thread(target=self._save_queued, name="everyword-save", daemon=True)
             saver.start()
             state.log(self._home, f"resident started for {sorted(self._owners)}")
@@ -84,7 +89,9 @@ class _Resident:
             os.remove(path)  # later hooks start another process
         self._stop.set()
         saver.join(_DRAIN_S)
-        self._save_rest()
+        if self._actions is not None:
+            # What agents wrote after their last hook: some end a turn before they write it.
+            self._logged("save", self._actions.save_unsaved)
         state.log(self._home, "resident ended")
 
     def _is_needed(self) -> bool:
@@ -94,16 +101,21 @@ class _Resident:
         return idle < _LINGER_S or (idle < _IDLE_S and any(map(_is_alive, self._owners)))
 
     def _warm_up(self) -> None:
+        self._asked.wait(_FIRST_REQUEST_S)
+        actions = self._opened()
+        actions.memory.recall("warm", k=1)
+        actions.refresh_starts()
+        self._ready.set()
+        left = actions.save_unsaved()
+        state.log(self._home, f"resident ready; {left} unsaved events found")
+
+    def _logged(self, what: str, call: Callable[[], T]) -> T | None:
+        """Call; log an error instead of raising it."""
         try:
-            self._asked.wait(_FIRST_REQUEST_S)
-            actions = self._opened()
-            actions.memory.recall("warm", k=1)
-            actions.refresh_starts()
-            self._ready.set()
-            left = actions.save_unsaved()
-            state.log(self._home, f"resident ready; {left} unsaved events found")
+            return call()
         except Exception as error:
-            state.log(self._home, f"resident error: {type(error).__name__}: {error}")
+            state.log(self._home, f"{what} error: {type(error).__name__}: {error}")
+            return None
 
     def _opened(self) -> HookActions:
         from everyword.interfaces.hooks.actions import HookActions  # takes a second, after the socket is open
@@ -118,32 +130,17 @@ class _Resident:
         while not (self._stop.is_set() and self._saves.empty()):
             with suppress(queue.Empty):
                 what = self._saves.get(timeout=_POLL_S)
-                try:
-                    self._opened().save(what)
-                except Exception as error:
-                    state.log(self._home, f"save error: {type(error).__name__}: {error}")
+                self._logged("save", lambda what=what: self._opened().save(what))
             if self._ready.is_set() and self._saves.empty() and time.monotonic() - refreshed > _REFRESH_EVERY_S:
                 refreshed = time.monotonic()
                 with suppress(Exception):  # the next SessionStart hook runs into the same error and logs it
                     self._opened().refresh_starts()
 
-    def _save_rest(self) -> None:
-        """Save what agents wrote after their last hook: some end a turn before they write it."""
-        if self._actions is not None:
-            try:
-                self._actions.save_unsaved()
-            except Exception as error:
-                state.log(self._home, f"save error: {type(error).__name__}: {error}")
-
     def _answer(self, connection: socket.socket) -> None:
         with connection, suppress(OSError):
             connection.settimeout(_REQUEST_S)
-            try:
-                answer = self._answer_to(_read_request(connection))
-            except Exception as error:
-                state.log(self._home, f"resident error: {type(error).__name__}: {error}")
-                answer = {}
-            connection.sendall(json.dumps(answer).encode())
+            answer = self._logged("resident", lambda: self._answer_to(_read_request(connection)))
+            connection.sendall(json.dumps(answer or {}).encode())
             self._asked.set()
 
     def _answer_to(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -160,15 +157,12 @@ class _Resident:
                 self._asked_at = time.monotonic()
                 if owner := int(request.get("owner") or 0):
                     self._owners = {one for one in self._owners if _is_alive(one)} | {owner}
-                return self._act(str(what), request)
-
-    def _act(self, what: str, request: dict[str, Any]) -> dict[str, Any]:
-        if what == "save":
-            self._saves.put(request)
-            return {}
-        if what == "start" or (what == "prompt" and self._ready.is_set()):
-            return {"text": self._opened().answer(request)}
-        return {"text": ""}
+                if what == "save":
+                    self._saves.put(request)
+                    return {}
+                if what == "start" or (what == "prompt" and self._ready.is_set()):
+                    return {"text": self._opened().answer(request)}
+                return {"text": ""}
 
 
 def _read_request(connection: socket.socket) -> dict[str, Any]:

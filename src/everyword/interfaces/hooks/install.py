@@ -148,10 +148,11 @@ def _settings_path(request: Request) -> Path:
     return expanded(settings) if settings else AGENTS[agent].hooks_path
 
 
-def _is_confirmed(request: Request, page: Page) -> Any:
-    given = request.arguments
-    if given.get("dry_run") or given.get("yes"):
-        return not given.get("dry_run")
+def _is_confirmed(request: Request, page: Page) -> bool:
+    if request.arguments.get("dry_run"):
+        return False
+    if request.arguments.get("yes"):
+        return True
     if not (sys.stdin and sys.stdin.isatty()):
         page.line("Nothing was changed. Pass --yes to confirm.")
         return False
