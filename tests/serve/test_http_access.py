@@ -18,9 +18,9 @@ from tests.serve.service import JSON, bearer, problem, serving
 
 from everyword import Memory
 from everyword.errors import InvalidInput, InvalidSetting, TooManyRequests
-from everyword.interfaces.http.access import RateLimiter
 from everyword.interfaces.http.routes import operation_routes
 from everyword.interfaces.http.server import check_reach
+from everyword.interfaces.http.service import RateLimiter
 from everyword.interfaces.http.settings import ServiceSettings
 from everyword.interfaces.operations import API_OPERATIONS, OPERATIONS
 from everyword.types.service import checked_spaces, presented

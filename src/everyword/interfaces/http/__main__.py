@@ -6,7 +6,6 @@ import argparse
 import logging
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -20,7 +19,7 @@ from types import FrameType
 from everyword.errors import EverywordError, InvalidSetting
 from everyword.extras import need
 from everyword.interfaces.cli.defaults import default_path
-from everyword.interfaces.http.settings import BACKLOG, DEFAULT_PORT, ServiceSettings, address_of, address_unavailable
+from everyword.interfaces.http.settings import DEFAULT_PORT, ServiceSettings, address_of
 from everyword.private_files import make_private_folder
 
 _FIRST_PROCESS_ONLY = ("--no-worker", "--no-fold")  # options of the others: the first one does this work
@@ -50,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if parsed.processes > 1:
             options = [*arguments, "--processes", "1"]
             on_ready = partial(_announce, show=parsed.open)
-            return _serve_processes(parsed.host, parsed.port, options, processes=parsed.processes, on_ready=on_ready)
+            return _serve_processes(settings, options, processes=parsed.processes, on_ready=on_ready)
         if parsed.socket is not None:  # a child of _serve_processes
             _exit_with_parent()
         _serve(parsed, settings)
@@ -151,7 +150,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _serve_processes(
-    host: str, port: int, options: Sequence[str], *, processes: int, on_ready: Callable[[str], None]
+    settings: ServiceSettings, options: Sequence[str], *, processes: int, on_ready: Callable[[str], None]
 ) -> int:
     """Serve until told to stop or until one process ends; return the exit code.
 
@@ -159,7 +158,8 @@ def _serve_processes(
     """
     if os.name != "posix":
         raise InvalidSetting("Several processes need a POSIX system, to share a socket.", fix="Use --processes 1.")
-    listening = _listen(host, port)
+    listening = settings.listen()
+    command = [sys.executable, "-m", "everyword.interfaces.http", *options, "--socket", str(listening.fileno())]
     running: list[subprocess.Popen[str]] = []
     signalled: set[int] = set()
 
@@ -176,8 +176,17 @@ def _serve_processes(
     try:
         for number in range(processes):
             # One after the other: the first creates the file if needed, and reports what is wrong with it.
-            running.append(_start_process(listening, [*options, *(_FIRST_PROCESS_ONLY if number else ())]))
-            if not _wait_until_ready(running[-1]):
+            process = subprocess.Popen(
+                [*command, *(_FIRST_PROCESS_ONLY if number else ())],
+                stdin=subprocess.PIPE,  # never written to: it closes when this process ends, and the child ends with it
+                stdout=subprocess.PIPE,
+                text=True,
+                pass_fds=[listening.fileno()],
+                start_new_session=True,  # so that Ctrl-C reaches only this process, which then stops the others
+            )
+            running.append(process)
+            # A process that is ready announces its address; one that fails prints nothing.
+            if process.stdout is None or not process.stdout.readline():
                 stop()
                 return max(one.wait() for one in running)
         on_ready(address_of(listening))
@@ -202,32 +211,6 @@ def _exit_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=wait, name="everyword-parent", daemon=True).start()
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family, backlog=BACKLOG)
-    except OSError as error:
-        raise address_unavailable(host, port) from error
-
-
-def _start_process(listening: socket.socket, options: Sequence[str]) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "everyword.interfaces.http", *options, "--socket", str(listening.fileno())]
-    return subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,  # never written to: it closes when this process ends, and the child ends with it
-        stdout=subprocess.PIPE,
-        text=True,
-        pass_fds=[listening.fileno()],
-        start_new_session=True,  # so that Ctrl-C reaches only this process, which then stops the others
-    )
-
-
-def _wait_until_ready(process: subprocess.Popen[str]) -> bool:
-    """Wait for the line that announces the address; a process that fails prints none."""
-    assert process.stdout is not None
-    return bool(process.stdout.readline())
 
 
 if __name__ == "__main__":

@@ -52,14 +52,18 @@ _HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "cache-control": "no-store",
 }
-_PUBLIC_PATHS = ("/healthz", "/readyz")  # they reveal nothing
 
 
 def build(memory: Memory, settings: ServiceSettings) -> tuple[Starlette, Service]:
     """Make the application for a memory, which the caller closes afterwards."""
     service = Service(memory, settings)
-    mcp = _mcp(service) if settings.mcp else None
+    mcp = None
+    if settings.mcp and find_spec("mcp") is not None:
+        from everyword.interfaces.http.mcp_route import McpRoute  # importing it takes a second
+
+        mcp = McpRoute(service, MCP_PATH)
     app = Starlette(
         routes=[
             *routes(service),
@@ -129,14 +133,6 @@ def _status_routes(service: Service) -> list[BaseRoute]:
     ]
 
 
-def _mcp(service: Service) -> McpRoute | None:
-    if find_spec("mcp") is None:
-        return None
-    from everyword.interfaces.http.mcp_route import McpRoute  # importing it takes a second
-
-    return McpRoute(service, MCP_PATH)
-
-
 def _missing_mcp_route() -> Route:
     async def answer(_: Request) -> Response:
         return error_response(MissingExtra("MCP is not served here.", fix="Run: pip install 'everyword[mcp]'"))
@@ -158,7 +154,7 @@ class RequestMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        service, began, status = self._service, time.perf_counter(), 500
+        service, began, status = self._service, time.perf_counter(), 0  # no response has started
 
         async def send_safely(message: Message) -> None:
             nonlocal status
@@ -167,7 +163,6 @@ class RequestMiddleware:
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
-                headers.setdefault("cache-control", "no-store")
                 if service.poller.stopping:  # so that clients send no further request on this connection
                     headers["connection"] = "close"
             await send(message)
@@ -176,38 +171,26 @@ class RequestMiddleware:
         headers = Headers(scope=scope)
         with service.tracing.span(f"{scope['method']} {scope['path'][:100]}", headers) as attributes:
             try:
-                await self._respond(scope, headers, receive, send_safely)
+                await service.authenticator.check_local(headers, path=scope["path"])
+                await self._app(scope, receive, send_safely)
+            except Exception as error:
+                if not status:
+                    await _error_response(error)(scope, receive, send_safely)
+                elif not isinstance(error, EverywordError):  # too late; the client sees the connection end
+                    raise
+            except asyncio.CancelledError:
+                # The service stops and this request is still pending, usually because its body has not fully arrived.
+                if not service.poller.stopping:
+                    raise
+                if not status:
+                    stopping = Overloaded("The service stops. Nothing was changed.")
+                    await error_response(stopping)(scope, receive, send_safely)
             finally:
                 service.metrics.in_flight -= 1
                 service.concurrency_limiter.leave(scope)
                 operation = _operation(scope)
-                service.metrics.request(operation, status, time.perf_counter() - began)
-                attributes |= {"everyword.operation": operation, "http.response.status_code": status}
-
-    async def _respond(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
-        started = False
-
-        async def send_noticed(message: Message) -> None:
-            nonlocal started
-            started = True
-            await send(message)
-
-        try:
-            if scope["path"] not in _PUBLIC_PATHS and await self._service.authenticator.keyless():
-                self._service.authenticator.check_local(headers, path=scope["path"])
-            await self._app(scope, receive, send_noticed)
-        except Exception as error:
-            if started:  # too late for an error response; the client sees the connection end
-                if not isinstance(error, EverywordError):
-                    raise
-                return
-            await _error_response(error)(scope, receive, send)
-        except asyncio.CancelledError:
-            # The service stops and this request is still pending, usually because its body has not fully arrived.
-            if not self._service.poller.stopping:
-                raise
-            if not started:
-                await error_response(Overloaded("The service stops. Nothing was changed."))(scope, receive, send)
+                service.metrics.request(operation, status or 500, time.perf_counter() - began)
+                attributes |= {"everyword.operation": operation, "http.response.status_code": status or 500}
 
 
 def _error_response(error: Exception) -> Response:

@@ -222,18 +222,18 @@ class WebhookSender:
     def send(self, url: str, headers: Mapping[str, str], body: bytes) -> str | None:
         """POST a delivery; return what went wrong, or None if it was accepted."""
         httpx: Any = need("httpx", extra="serve")
+        outcome, wrong = "failed", None
         try:
             # httpx applies its timeout to each read, so a server that trickles bytes would never hit it.
             status = asyncio.run(self._post(httpx, url, headers, body))
+            outcome = "taken" if 200 <= status < 300 else "refused"
+            wrong = None if outcome == "taken" else f"Response status {status}."
         except TimeoutError:
-            self._metrics.count("webhook_deliveries", "failed")
-            return f"No response within {self._timeout_s:g} s."
+            wrong = f"No response within {self._timeout_s:g} s."
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, OSError) as error:
-            self._metrics.count("webhook_deliveries", "failed")
-            return f"{type(error).__name__}: {error}"
-        taken = 200 <= status < 300
-        self._metrics.count("webhook_deliveries", "taken" if taken else "refused")
-        return None if taken else f"Response status {status}."
+            wrong = f"{type(error).__name__}: {error}"
+        self._metrics.count("everyword_webhook_deliveries_total", f'outcome="{outcome}"')
+        return wrong
 
     async def _post(self, httpx: Any, url: str, headers: Mapping[str, str], body: bytes) -> int:
         if self._ssl_context is None:
@@ -278,7 +278,10 @@ class Worker:
         while not self._stopping.is_set():
             wait_s = _POLL_WORK_EVERY_S
             try:
-                self._settle()
+                due = self._memory.admin.next_job_due()
+                if (due is not None and due <= utc_now()) or self._since_settled >= _SETTLE_EVERY_S:
+                    self._since_settled = 0.0
+                    self._memory.admin.settle()
                 self._memory.admin.deliver_webhooks(
                     self._sender.send, to_json, going_on=lambda: not self._stopping.is_set()
                 )
@@ -293,9 +296,3 @@ class Worker:
             self._since_settled += wait_s
             self._woken.wait(wait_s)
             self._woken.clear()
-
-    def _settle(self) -> None:
-        due = self._memory.admin.next_job_due()
-        if (due is not None and due <= utc_now()) or self._since_settled >= _SETTLE_EVERY_S:
-            self._since_settled = 0.0
-            self._memory.admin.settle()

@@ -24,11 +24,6 @@ _GZIP_LEVEL = 5  # of 9: higher levels take more time and save little
 # Requests
 
 
-async def whole_body(request: Request, most: int) -> bytes:
-    """Read a body of a limited size."""
-    return b"".join([chunk async for chunk in limited(request, most)])
-
-
 def json_object(request: Request, content: bytes) -> dict[str, Any]:
     """Parse a body as a JSON object; an empty body is an empty object."""
     if not content.strip():

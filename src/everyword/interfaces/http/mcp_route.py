@@ -20,9 +20,8 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from everyword.errors import EverywordError
-from everyword.interfaces.http.access import Caller
 from everyword.interfaces.http.routes import KEEPALIVE_S, SPACE, WING, check_stream_limits, pool_of, required_permission
-from everyword.interfaces.http.service import Service
+from everyword.interfaces.http.service import Caller, Service
 from everyword.interfaces.mcp import OpenMemory
 from everyword.interfaces.mcp.server import build
 from everyword.interfaces.operations import Operation, parse_query
@@ -108,7 +107,7 @@ class _CallerMemory(OpenMemory):
         request, pool = _REQUEST.get(), "asking" if operation is None else pool_of(operation)
         if operation is not None:
             self._service.audit.note(
-                who=request.caller.label,
+                who=request.caller.key.name,
                 via="mcp",
                 operation=operation.name,
                 space=request.space,
@@ -124,7 +123,7 @@ class _CallerMemory(OpenMemory):
         request = _REQUEST.get()
         check_stream_limits(self._service, request.caller)
         self._service.concurrency_limiter.leave(request.scope)  # streams have limits of their own
-        with self._service.poller.following(request.caller.name):
+        with self._service.poller.following(request.caller.key.id):
             yield
 
     @property
@@ -139,7 +138,7 @@ class _CallerMemory(OpenMemory):
             caller = await self._service.authenticator.caller(request.headers)
         except EverywordError:
             return False
-        return not poller.stopping and caller.name == request.caller.name
+        return not poller.stopping and caller.key.id == request.caller.key.id
 
     def check(self, operation: Operation) -> None:
         """Raise NotAllowed for an operation that the caller's key does not allow."""

@@ -5,12 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from bisect import bisect_left
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from datetime import datetime
 from typing import Any
 
 from everyword import __version__
@@ -19,7 +16,12 @@ from everyword.types.times import utc_now
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 # Seconds: from reading one row to an answer written by an LLM.
-_BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_BOUNDS = ("0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1.0", "2.5", "5.0", "10.0", "+Inf")
+_METRICS = {
+    "everyword_requests_total": ("counter", "Requests by operation and status."),
+    "everyword_request_seconds": ("histogram", "Time from the request's head to the end of the response."),
+    "everyword_webhook_deliveries_total": ("counter", "Webhook deliveries by outcome."),
+}
 AUDITED = ("recall", "context", "ask", "wake_up", "window")  # operations that hand out what the memory holds
 _LONGEST_QUESTION = 500  # characters
 _COUNTED = {"recall": "hits", "context": "citations", "ask": "citations", "wake_up": "citations"}
@@ -40,64 +42,39 @@ _LOGGERS = (
 
 
 class Metrics:
-    """Counts and durations of requests, and other counters."""
+    """Counts and durations of requests, and other counters, by metric and series."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._requests: Counter[tuple[str, int]] = Counter()
-        self._times: dict[str, tuple[list[int], float]] = {}
-        self._counts: Counter[tuple[str, str]] = Counter()
+        self._metrics: dict[str, Counter[str]] = {name: Counter() for name in _METRICS}
         self.in_flight = 0
 
     def request(self, operation: str, status: int, seconds: float) -> None:
         """Record an answered request."""
+        self.count("everyword_requests_total", f'operation="{operation}",status="{status}"')
+        name, label = "everyword_request_seconds", f'operation="{operation}"'
         with self._lock:
-            self._requests[operation, status] += 1
-            buckets, total = self._times.get(operation, ([0] * (len(_BOUNDS) + 1), 0.0))
-            buckets[bisect_left(_BOUNDS, seconds)] += 1
-            self._times[operation] = (buckets, total + seconds)
+            times = self._metrics[name]
+            for bound in _BOUNDS:
+                times[f'{name}_bucket{{{label},le="{bound}"}}'] += seconds <= float(bound)
+            times[f"{name}_sum{{{label}}}"] += seconds  # pyright: ignore[reportArgumentType]
+            times[f"{name}_count{{{label}}}"] += 1
 
-    def count(self, name: str, outcome: str) -> None:
-        """Increment another counter."""
+    def count(self, name: str, labels: str) -> None:
+        """Increment a counter."""
         with self._lock:
-            self._counts[name, outcome] += 1
+            self._metrics[name][f"{name}{{{labels}}}"] += 1
 
     def text(self, gauges: Mapping[str, float]) -> str:
         """Write all metrics."""
+        lines: list[str] = []
         with self._lock:
-            lines = [*self._request_lines(), *self._time_lines(), *self._count_lines()]
-        lines += _header("everyword_requests_in_flight", "gauge", "Unanswered requests.")
-        lines += [f"everyword_requests_in_flight {self.in_flight}"]
-        for name, value in gauges.items():
+            for name, (kind, help) in _METRICS.items():
+                lines += [f"# HELP {name} {help}", f"# TYPE {name} {kind}"]
+                lines += [f"{series} {value}" for series, value in self._metrics[name].items()]
+        for name, value in {"requests_in_flight": self.in_flight, **gauges}.items():
             lines += [f"# TYPE everyword_{name} gauge", f"everyword_{name} {value:g}"]
         return "\n".join(lines) + "\n"
-
-    def _request_lines(self) -> Iterable[str]:
-        yield from _header("everyword_requests_total", "counter", "Requests by operation and status.")
-        for (operation, status), count in sorted(self._requests.items()):
-            yield f'everyword_requests_total{{operation="{operation}",status="{status}"}} {count}'
-
-    def _time_lines(self) -> Iterable[str]:
-        name = "everyword_request_seconds"
-        yield from _header(name, "histogram", "Time from the request's head to the end of the response.")
-        for operation, (buckets, total) in sorted(self._times.items()):
-            cumulative = 0
-            for bound, count in zip((*map(str, _BOUNDS), "+Inf"), buckets, strict=True):
-                cumulative += count
-                yield f'{name}_bucket{{operation="{operation}",le="{bound}"}} {cumulative}'
-            yield f'{name}_sum{{operation="{operation}"}} {total:.6f}'
-            yield f'{name}_count{{operation="{operation}"}} {cumulative}'
-
-    def _count_lines(self) -> Iterable[str]:
-        for name in sorted({name for name, _ in self._counts}):
-            yield f"# TYPE everyword_{name}_total counter"
-            for (counter, outcome), count in sorted(self._counts.items()):
-                if counter == name:
-                    yield f'everyword_{name}_total{{outcome="{outcome}"}} {count}'
-
-
-def _header(name: str, kind: str, text: str) -> list[str]:
-    return [f"# HELP {name} {text}", f"# TYPE {name} {kind}"]
 
 
 class Tracing:
@@ -128,26 +105,12 @@ class Tracing:
 # The audit log
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """One question, who asked it, and how much was handed out."""
-
-    at: datetime
-    who: str  # the name of the key, or "local"
-    via: str  # "http" or "mcp"
-    operation: str
-    space: str
-    question: str
-    quotes: int | None = None  # handed out; None where that is not known
-    tokens: int | None = None
-
-
 class AuditLog:
     """The last questions. Nothing of it is written to disk; it ends with the process."""
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self._asked: deque[Asked] = deque(maxlen=most)
+        self._asked: deque[dict[str, Any]] = deque(maxlen=most)
         self._lock = threading.Lock()
 
     def note(
@@ -160,20 +123,18 @@ class AuditLog:
         arguments: Mapping[str, Any],
         result: Mapping[str, Any] | None = None,
     ) -> None:
-        """Keep a question, if the log is on and the operation hands something out."""
+        """Keep a question, if the log is on and the operation hands something out.
+
+        who: the name of the key, or "local". via: "http" or "mcp".
+        """
         if not self.most or operation not in AUDITED:
             return
         quotes = None if result is None else result.get(_COUNTED.get(operation, ""))
-        asked = Asked(
-            at=utc_now(),
-            who=who,
-            via=via,
-            operation=operation,
-            space=space,
-            question=str(arguments.get("query") or arguments.get("topic") or "")[:_LONGEST_QUESTION],
-            quotes=None if quotes is None else len(quotes),
-            tokens=None if result is None else result.get("tokens"),
-        )
+        asked: dict[str, Any] = {"at": utc_now().isoformat(), "who": who, "via": via}
+        asked |= {"operation": operation, "space": space}
+        asked["question"] = str(arguments.get("query") or arguments.get("topic") or "")[:_LONGEST_QUESTION]
+        asked["quotes"] = None if quotes is None else len(quotes)  # handed out; None where that is not known
+        asked["tokens"] = None if result is None else result.get("tokens")
         with self._lock:
             self._asked.append(asked)
 
@@ -185,9 +146,8 @@ class AuditLog:
     def document(self, space: str) -> dict[str, Any]:
         """List the questions in a space, the latest first."""
         with self._lock:
-            asked = [one for one in reversed(self._asked) if one.space == space]
-        entries = [{**asdict(one), "at": one.at.isoformat()} for one in asked]
-        return {"on": self.most > 0, "most": self.most, "asked": entries}
+            asked = [one for one in reversed(self._asked) if one["space"] == space]
+        return {"on": self.most > 0, "most": self.most, "asked": asked}
 
 
 # Log lines

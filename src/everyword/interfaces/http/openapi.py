@@ -11,11 +11,11 @@ from everyword import __version__
 from everyword.interfaces.http.bodies import JSON, PROBLEM
 from everyword.interfaces.http.routes import (
     FILES,
+    IMPORT,
     MOST_LISTED,
     SPACE,
     STREAM_PARAMETERS,
     OperationRoute,
-    Transfer,
     operation_routes,
     scope_parameters,
 )
@@ -49,7 +49,7 @@ def document() -> dict[str, Any]:
     """Describe every route."""
     named: dict[str, Schema] = {"Problem": _PROBLEM}
     paths: dict[str, Any] = {one.path: _operations(one, named) for one in operation_routes()}
-    paths |= {one.path: {one.method.lower(): _file(one, named)} for one in FILES}
+    paths |= {one.path: {one.methods[0].lower(): _file(one, named)} for one in FILES}
     paths |= _own_paths()
     for name, schema in named.items():
         _require_members(schema, optional=_SOMETIMES_LEFT_OUT.get(name, ()))
@@ -104,6 +104,9 @@ def _operations(one: OperationRoute, named: dict[str, Schema]) -> dict[str, Any]
     names = {"space"} if in_body else {"space", "wing"}
     scope = [parameter for parameter in scope_parameters(one) if parameter.name in names]
     inside = [parameter for parameter in one.parameters if parameter.name not in names]
+    linked = inside
+    if one.operation.name == "show":  # OpenAPI can't say of a query that one parameter excludes another
+        linked = [replace(parameter, required=True) for parameter in inside if parameter.name == "id"]
     described: dict[str, Any] = {}
     for method in one.methods:
         asked = _asked(
@@ -114,7 +117,7 @@ def _operations(one: OperationRoute, named: dict[str, Schema]) -> dict[str, Any]
             description=f"{one.operation.details} Needs a key that may {one.needs.value}.".strip(),
         )
         if method == "GET":
-            asked["parameters"] += [_in_query(parameter, one.operation) for parameter in _linked(one, inside)]
+            asked["parameters"] += [_in_query(parameter, one.operation) for parameter in linked]
         elif inside:
             body = schema_of_body(one.operation, inside)
             asked["requestBody"] = {
@@ -136,12 +139,6 @@ def _asked(
         "parameters": [_in_query(parameter) for parameter in parameters],
         "responses": {"200": {"description": "Done.", "content": content}, "default": _REFUSED},
     }
-
-
-def _linked(one: OperationRoute, inside: list[Parameter]) -> list[Parameter]:
-    """Choose the parameters that are described for GET."""
-    chosen = _IN_LINKS.get(one.operation.name)
-    return inside if chosen is None else [replace(one, required=True) for one in inside if one.name == chosen]
 
 
 def _result(one: OperationRoute, named: dict[str, Schema]) -> Schema:
@@ -167,15 +164,15 @@ def _in_query(parameter: Parameter, operation: Operation | None = None) -> dict[
     return {**described, "schema": schema}
 
 
-def _file(one: Transfer, named: dict[str, Schema]) -> dict[str, Any]:
+def _file(one: OperationRoute, named: dict[str, Schema]) -> dict[str, Any]:
     asked = _asked(
         one.operation.name,
         _sentence(one.operation.summary),
-        {one.media_type: {}} if one.gives is None else {JSON: {"schema": json_schema(one.gives, named)}},
+        {one.media_type: {}} if one.returns is None else {JSON: {"schema": json_schema(one.returns, named)}},
         one.parameters,
         description=f"{one.operation.details} Needs a key that may {one.needs.value}.".strip(),
     )
-    if one.method == "POST":
+    if one is IMPORT:
         asked["requestBody"] = {"required": True, "content": {one.media_type: {"schema": {"type": "string"}}}}
     return asked
 
@@ -307,9 +304,6 @@ def _answer(answers: Sequence[str], **kinds: str) -> Schema:
     """Describe the other members of a body with one of these answers."""
     return {"properties": {"answer": {"enum": list(answers)}, **{name: {"type": kind} for name, kind in kinds.items()}}}
 
-
-# The only parameter that is described for GET. OpenAPI can't say of a query that one parameter excludes another.
-_IN_LINKS = {"show": "id"}
 
 # Conditions on the members of a body, besides those that are always required.
 _NONE: Schema = {"type": "null"}

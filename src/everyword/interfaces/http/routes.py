@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal, get_origin, get_type_hints
+from typing import Any, get_origin, get_type_hints
 
 from starlette.background import BackgroundTask
 from starlette.requests import Request
@@ -20,10 +20,9 @@ from starlette.routing import Route
 
 from everyword import __version__
 from everyword.errors import EverywordError, InvalidInput, Overloaded
-from everyword.interfaces.http.access import Caller
 from everyword.interfaces.http.background import PoolName
-from everyword.interfaces.http.bodies import encode_json, json_object, json_response, limited, problem_of, whole_body
-from everyword.interfaces.http.service import Service
+from everyword.interfaces.http.bodies import encode_json, json_object, json_response, limited, problem_of
+from everyword.interfaces.http.service import Caller, Service
 from everyword.interfaces.operations import (
     API_OPERATIONS,
     BY_NAME,
@@ -87,12 +86,11 @@ class OperationRoute:
     """An operation as the service exposes it."""
 
     operation: Operation
+    methods: tuple[str, ...]
     parameters: tuple[Parameter, ...]
-    needs: Permission
-    pool: PoolName
-    returns: Any  # the return type of the method
-    listed: bool  # the result is a list, sent in pages
-    page_method: str | None
+    returns: Any  # the type of the result; None where that is a file
+    listed: bool = False  # the result is a list, sent in pages
+    media_type: str = ""  # of a file that is sent or received
 
     @property
     def path(self) -> str:
@@ -100,9 +98,9 @@ class OperationRoute:
         return PREFIX + self.operation.name
 
     @property
-    def methods(self) -> tuple[str, ...]:
-        """The HTTP methods: operations that only read also accept GET."""
-        return ("GET", "POST") if self.operation.read_only else ("POST",)
+    def needs(self) -> Permission:
+        """What a key must allow."""
+        return required_permission(self.operation)
 
     @property
     def all_spaces(self) -> bool:
@@ -146,36 +144,23 @@ def _operation_route(operation: Operation) -> OperationRoute:
     parameters = operation.parameters
     if listed:
         parameters = (*(one for one in parameters if one.name not in ("limit", "cursor")), LIMIT, CURSOR)
-    return OperationRoute(
-        operation=operation,
-        parameters=parameters,
-        needs=required_permission(operation),
-        pool=pool_of(operation),
-        returns=returns,
-        listed=listed,
-        page_method=_PAGE_METHODS.get(operation.name) if listed else None,
-    )
+    # Operations that only read also accept GET.
+    methods = ("GET", "POST") if operation.read_only else ("POST",)
+    return OperationRoute(operation=operation, methods=methods, parameters=parameters, returns=returns, listed=listed)
 
 
 def routes(service: Service) -> list[Route]:
     """Make a route for each operation, for each transfer of a file, and for what is no operation."""
-    files = {EXPORT: _export, BACKUP: _backup, IMPORT: _import}
-    others = {"me": _me, "audit": _audit, "spaces": _spaces}
-    stream = Route(STREAM_PATH, partial(_stream, service), methods=["GET"], name="stream")
+
+    def route(name: str, methods: Sequence[str], endpoint: Callable[..., Any], *more: Any) -> Route:
+        return Route(PREFIX + name, partial(endpoint, service, *more), methods=list(methods), name=name)
+
+    stream = route("stream", ["GET"], _stream)
     stream.methods = {"GET"}  # Starlette adds HEAD, whose response would never end
     return [
-        *(
-            Route(one.path, partial(_operation, service, one), methods=list(one.methods), name=one.operation.name)
-            for one in operation_routes()
-        ),
-        *(
-            Route(one.path, partial(endpoint, service), methods=[one.method], name=one.operation.name)
-            for one, endpoint in files.items()
-        ),
-        *(
-            Route(PREFIX + name, partial(endpoint, service), methods=["GET"], name=name)
-            for name, endpoint in others.items()
-        ),
+        *(route(one.operation.name, one.methods, _operation, one) for one in operation_routes()),
+        *(route(one.operation.name, one.methods, _import if one is IMPORT else _download, one) for one in FILES),
+        *(route(name, ["GET"], own) for name, own in (("me", _me), ("audit", _audit), ("spaces", _spaces))),
         stream,
     ]
 
@@ -197,7 +182,7 @@ async def _operation(service: Service, route: OperationRoute, request: Request) 
             raise InvalidInput(
                 f"Send {rest[0][0][:80]!r} in the body.", fix="Only space and wing belong into the query."
             )
-        body = await whole_body(request, service.settings.max_body_bytes)
+        body = b"".join([chunk async for chunk in limited(request, service.settings.max_body_bytes)])
         arguments = check_arguments(route.parameters, json_object(request, body))
     else:
         body = b""
@@ -207,7 +192,7 @@ async def _operation(service: Service, route: OperationRoute, request: Request) 
         result = _run(route, handle, arguments)
         if PAGE_HEADER not in request.headers:  # what people look up in the page is not logged
             service.audit.note(
-                who=caller.label,
+                who=caller.key.name,
                 via="http",
                 operation=route.operation.name,
                 space=where.get("space") or caller.default_space,
@@ -217,7 +202,7 @@ async def _operation(service: Service, route: OperationRoute, request: Request) 
         return json_response(result, request)
 
     response = await service.run(
-        service.pool_for(route.pool, len(body)),
+        service.pool_for(pool_of(route.operation), len(body)),
         answer,
         caller=caller,
         space=where.get("space"),
@@ -242,8 +227,8 @@ def _page(route: OperationRoute, handle: Memory, arguments: Mapping[str, Any]) -
     limit = arguments.pop("limit", LISTED_BY_DEFAULT)
     if not 1 <= limit <= MOST_LISTED:
         raise InvalidInput(f"limit must be from 1 to {MOST_LISTED:,}, not {limit}.")
-    if route.page_method is not None:
-        return attrgetter(route.page_method)(handle)(limit=limit, **arguments)
+    if method := _PAGE_METHODS.get(route.operation.name):
+        return attrgetter(method)(handle)(limit=limit, **arguments)
     cursor = arguments.pop("cursor", None)
     takes_limit = route.operation.parameter("limit") is not None
 
@@ -263,14 +248,14 @@ async def _me(service: Service, request: Request) -> Response:
     caller = await service.authenticate(request)
     space = caller.default_space
     document = {
-        "key": None if caller.key is None else to_json(caller.key),
-        "permission": caller.permission.value,
-        "spaces": list(caller.spaces),
-        "space": space if caller.opens(space) else None,
+        "key": None if caller.is_local else to_json(caller.key),
+        "permission": caller.key.permission.value,
+        "spaces": list(caller.key.spaces),
+        "space": space if caller.key.opens(space) else None,
         "operations": [
             one.operation.name
             for one in operation_routes()
-            if caller.permission.includes(one.needs) and (caller.everywhere or not one.all_spaces)
+            if caller.key.permission.includes(one.needs) and (caller.key.everywhere or not one.all_spaces)
         ],
         "version": __version__,
     }
@@ -289,40 +274,25 @@ async def _spaces(service: Service, request: Request) -> Response:
     parse_query((), request.query_params.multi_items())
     caller = await service.authenticate(request)
     names = await service.run("asking", service.memory.admin.spaces, caller=caller)
-    return json_response({"spaces": [name for name in names if caller.opens(name)]}, request)
+    return json_response({"spaces": [name for name in names if caller.key.opens(name)]}, request)
 
 
 # Files
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Transfer:
-    """An operation that sends or receives a file."""
-
-    operation: Operation
-    method: Literal["GET", "POST"]
-    parameters: tuple[Parameter, ...]
-    media_type: str
-    gives: type | None = None  # the response is a document of this type instead of a file
-
-    @property
-    def path(self) -> str:
-        """The URL path."""
-        return PREFIX + self.operation.name
-
-    @property
-    def needs(self) -> Permission:
-        """The permission that a key needs."""
-        return required_permission(self.operation)
-
-
-EXPORT = Transfer(
-    operation=BY_NAME["export"], method="GET", parameters=(SPACE, WING), media_type="application/x-ndjson"
+EXPORT = OperationRoute(
+    operation=BY_NAME["export"],
+    methods=("GET",),
+    parameters=(SPACE, WING),
+    returns=None,
+    media_type="application/x-ndjson",
 )
-BACKUP = Transfer(operation=BY_NAME["backup"], method="GET", parameters=(), media_type="application/vnd.sqlite3")
-IMPORT = Transfer(
+BACKUP = OperationRoute(
+    operation=BY_NAME["backup"], methods=("GET",), parameters=(), returns=None, media_type="application/vnd.sqlite3"
+)
+IMPORT = OperationRoute(
     operation=BY_NAME["import"],
-    method="POST",
+    methods=("POST",),
     parameters=(
         SPACE,
         WING,
@@ -330,30 +300,36 @@ IMPORT = Transfer(
         _PREVIEW,
         *(one for one in BY_NAME["import"].parameters if one.name in ("format", "redact", "tz")),
     ),
+    returns=Imported,
     media_type="application/octet-stream",
-    gives=Imported,
 )
 FILES = (EXPORT, BACKUP, IMPORT)
 
 
-async def _export(service: Service, request: Request) -> Response:
+async def _download(service: Service, transfer: OperationRoute, request: Request) -> Response:
+    """Write a temporary file, send it, and remove it."""
     caller = await service.authenticate(request)
-    query = parse_query(EXPORT.parameters, request.query_params.multi_items())
-    handle = service.handle(caller, EXPORT.needs, query.get("space"), query.get("wing"))
-    return await _download(service, caller, handle.admin.export, "events.jsonl", EXPORT.media_type)
+    query = parse_query(transfer.parameters, request.query_params.multi_items())
+    if transfer is BACKUP:
+        caller.check_all_spaces(transfer.needs)
+        write, name = service.memory.admin.backup, "memory.db"
+    else:
+        handle = service.handle(caller, transfer.needs, query.get("space"), query.get("wing"))
+        write, name = handle.admin.export, "events.jsonl"
+    folder = tempfile.TemporaryDirectory(prefix="everyword-")
+    path = str(Path(folder.name) / name)
+    try:
+        await service.run("slow", lambda: write(path), caller=caller)
+    except BaseException:
+        folder.cleanup()
+        raise
+    return FileResponse(path, media_type=transfer.media_type, filename=name, background=BackgroundTask(folder.cleanup))
 
 
-async def _backup(service: Service, request: Request) -> Response:
+async def _import(service: Service, transfer: OperationRoute, request: Request) -> Response:
     caller = await service.authenticate(request)
-    parse_query(BACKUP.parameters, request.query_params.multi_items())
-    caller.check_all_spaces(BACKUP.needs)
-    return await _download(service, caller, service.memory.admin.backup, "memory.db", BACKUP.media_type)
-
-
-async def _import(service: Service, request: Request) -> Response:
-    caller = await service.authenticate(request)
-    query = parse_query(IMPORT.parameters, request.query_params.multi_items())
-    handle = service.handle(caller, IMPORT.needs, query.get("space"), query.get("wing"))
+    query = parse_query(transfer.parameters, request.query_params.multi_items())
+    handle = service.handle(caller, transfer.needs, query.get("space"), query.get("wing"))
     folder = tempfile.TemporaryDirectory(prefix="everyword-")
     try:
         # The name is used only to detect the format.
@@ -373,21 +349,7 @@ async def _import(service: Service, request: Request) -> Response:
         folder.cleanup()
     if not preview:
         service.notify_change()
-    return json_response(IMPORT.operation.document(done))
-
-
-async def _download(
-    service: Service, caller: Caller, write: Callable[[str], Any], name: str, media_type: str
-) -> Response:
-    """Write a temporary file, send it, and remove it."""
-    folder = tempfile.TemporaryDirectory(prefix="everyword-")
-    path = str(Path(folder.name) / name)
-    try:
-        await service.run("slow", lambda: write(path), caller=caller)
-    except BaseException:
-        folder.cleanup()
-        raise
-    return FileResponse(path, media_type=media_type, filename=name, background=BackgroundTask(folder.cleanup))
+    return json_response(transfer.operation.document(done))
 
 
 def _imported(handle: Memory, path: Path, options: dict[str, Any]) -> Imported:
@@ -444,7 +406,7 @@ async def _streamed(
     service: Service, request: Request, caller: Caller, handle: Memory, feed: Feed, kinds: frozenset[str]
 ) -> AsyncIterator[bytes]:
     """Send the messages, and at the end the reason why the stream ends."""
-    with service.poller.following(caller.name):
+    with service.poller.following(caller.key.id):
         yield f"retry: {_RETRY_MS}\nid: {feed.position}\nevent: position\ndata: {{}}\n\n".encode()
         why: EverywordError = Overloaded("The service stops.", fix="Reconnect soon, from the last position.")
         try:
@@ -491,7 +453,7 @@ def check_stream_limits(service: Service, caller: Caller) -> None:
     poller, settings = service.poller, service.settings
     if poller.followers >= settings.most_streams:
         raise Overloaded("The service has too many open streams.", fix=_POLL_INSTEAD)
-    if caller.key is not None and poller.followers_by_caller[caller.name] >= settings.most_streams_of_a_key:
+    if not caller.is_local and poller.followers_by_caller[caller.key.id] >= settings.most_streams_of_a_key:
         raise Overloaded(f"This key already has {settings.most_streams_of_a_key:,} open streams.", fix=_POLL_INSTEAD)
 
 

@@ -16,18 +16,14 @@ import signal
 import socket
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import FrameType
-from typing import Any
+from typing import Any, Literal
 
 import h11
 import uvicorn
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -38,38 +34,21 @@ from everyword.interfaces.http.bodies import error_response, json_response
 from everyword.interfaces.http.observability import limit_log
 from everyword.interfaces.http.routes import STREAM_PATH
 from everyword.interfaces.http.service import Service
-from everyword.interfaces.http.settings import BACKLOG, ServiceSettings, address_of, address_unavailable
+from everyword.interfaces.http.settings import BACKLOG, ServiceSettings, address_of
 from everyword.memory import Memory
 from everyword.types.times import utc_now
 
 Announce = Callable[[str], None]
 
-_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _SLOW_READER_S = 2.0  # time for stream readers to take the last message
-_LATE_CONNECTIONS_S = 0.1  # time for a client that has just connected to send its request
+_WATCH_EVERY_S = 0.1  # also the time for a client that connects while the server stops to send its request
 # File descriptors reserved for everything else: the memory's own files in each thread, uploads, and connections that
 # were just accepted or closed.
 _RESERVED_FILES = 128
 _LEAST_CONNECTIONS = 16
 # Connections that asyncio accepts before they are counted.
 _ACCEPTED_AT_ONCE = 8
-
-
-def serve(
-    memory: Memory,
-    settings: ServiceSettings,
-    *,
-    on_ready: Announce | None = None,
-    listening: Sequence[socket.socket] | None = None,
-) -> None:
-    """Serve a memory until the process is told to stop, and finish the requests that have begun.
-
-    on_ready: called with the address once requests are answered. listening: sockets to serve on.
-    """
-    check_reach(memory, settings)
-    with _bind_errors(settings):
-        sockets = _inherited_socket(settings) if listening is None else list(listening)
-        make_server(memory, settings, on_ready=on_ready).run(sockets=sockets)
+_SHARED_ACCEPT_S = 1.0  # another process may take the connection that was about to be accepted
 
 
 def open_and_serve(
@@ -79,23 +58,26 @@ def open_and_serve(
     on_ready: Announce | None = None,
     on_wait: Announce | None = None,
 ) -> None:
-    """Open a memory and serve it. While its database does not answer, serve 503 and retry.
+    """Open a memory, serve it until the process is told to stop, and finish the requests that have begun.
 
-    on_wait: called once with the reason, if the database does not answer.
+    While its database does not answer, serve 503 and retry. on_ready: called with the address once requests are
+    answered. on_wait: called once with the reason, if the database does not answer.
     """
+    listening = None
     try:
-        memory, listening = open_memory(), None
+        memory = open_memory()
     except StoreUnreachable as error:
         if not settings.wait_for_store_s:
             raise
         if on_wait is not None:
             on_wait(f"Waiting for the database, {settings.wait_for_store_s:g} s at most. {error}")
-        with _bind_errors(settings):
-            memory, listening = _wait_for_memory(open_memory, settings)
+        listening = settings.listen()
+        memory = _wait_for_memory(open_memory, settings, listening)
         if memory is None:  # told to stop meanwhile
             return
     with memory:
-        serve(memory, settings, on_ready=on_ready, listening=listening)
+        check_reach(memory, settings)
+        make_server(memory, settings, on_ready=on_ready, listening=listening).run()
 
 
 def check_reach(memory: Memory, settings: ServiceSettings) -> None:
@@ -110,96 +92,72 @@ def check_reach(memory: Memory, settings: ServiceSettings) -> None:
         )
 
 
-def make_server(memory: Memory, settings: ServiceSettings, *, on_ready: Announce | None = None) -> MemoryServer:
+def make_server(
+    memory: Memory,
+    settings: ServiceSettings,
+    *,
+    on_ready: Announce | None = None,
+    listening: socket.socket | None = None,
+) -> MemoryServer:
     """Make a server; its run() serves until stop() is called or a signal arrives."""
     app, service = build(memory, settings)
-    return MemoryServer(_uvicorn_config(app, settings), service, on_ready)
+    return MemoryServer(_uvicorn_config(app, settings), service, listening or settings.listen(), on_ready)
 
 
-class GracefulServer(uvicorn.Server):
-    """A uvicorn server that returns after a signal instead of raising it again, so that the memory can be closed."""
+class MemoryServer(uvicorn.Server):
+    """A server that announces its address, and ends open streams when it stops."""
 
-    async def startup(self, sockets: Any = None) -> None:
-        """Start to listen."""
-        await super().startup(sockets)
-        for one in self._duplicate_sockets():
-            with one:
-                one.listen(BACKLOG)
-
-    def stop(self) -> None:
-        """Answer pending requests, then end. Callable from any thread."""
-        self.should_exit = True
-
-    @contextmanager
-    def capture_signals(self) -> Generator[None]:
-        """Stop on SIGINT and SIGTERM."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = {number: signal.signal(number, self._on_signal) for number in _STOP_SIGNALS}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-    def _duplicate_sockets(self) -> list[socket.socket]:
-        return [one.dup() for server in self.servers for one in server.sockets] if self.started else []
-
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if self.should_exit and number == signal.SIGINT:
-            self.force_exit = True  # the second Ctrl-C stops without waiting
-        self.stop()
-
-
-class MemoryServer(GracefulServer):
-    """A server that announces its address and ends open streams when it stops."""
-
-    def __init__(self, config: uvicorn.Config, service: Service, on_ready: Announce | None) -> None:
+    def __init__(
+        self, config: uvicorn.Config, service: Service, listening: socket.socket, on_ready: Announce | None
+    ) -> None:
         super().__init__(config)
         self._service = service
+        self._listening = listening
         self._on_ready = on_ready
+        self._told_to_close: set[Any] = set()  # with a None in it from when the server stops
+
+    def run(self, sockets: Any = None) -> None:
+        """Serve on the server's own socket."""
+        super().run(sockets=[self._listening])
 
     async def startup(self, sockets: Any = None) -> None:
         """Start to listen, and announce the address."""
         await super().startup(sockets)
-        if self.started and self._on_ready is not None:
-            self._on_ready(address_of(self.servers[0].sockets[0]))
+        self._listening.listen(BACKLOG)
+        self._watching = asyncio.create_task(self._watch_connections())
+        if self._on_ready is not None:
+            self._on_ready(address_of(self._listening))
 
     async def shutdown(self, sockets: Any = None) -> None:
         """Accept no more connections, and finish pending requests."""
-        tasks = [asyncio.create_task(one) for one in (self._close_late_connections(), self._abort_stalled_streams())]
+        self._told_to_close = {None, *self.server_state.connections}
         try:
             await super().shutdown(sockets)
         finally:
-            for task in tasks:
-                task.cancel()
+            self._watching.cancel()
 
     def stop(self) -> None:
         """Answer pending requests, then end. Callable from any thread."""
         # Streams never end by themselves, so end them before uvicorn waits for pending requests.
         self._service.poller.stop()
-        super().stop()
+        self.should_exit = True
 
-    async def _close_late_connections(self) -> None:
-        # uvicorn tells each connection once that the server shuts down. A connection accepted at that very moment is
-        # missed: it would be served on, and then be cut off in the middle of a request.
-        known = set(self.server_state.connections)
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop on a signal, which uvicorn would raise again, so that the memory can be closed."""
+        self.force_exit = self.should_exit and sig == signal.SIGINT  # the second Ctrl-C stops without waiting
+        self.stop()
+
+    async def _watch_connections(self) -> None:
         while True:
-            await asyncio.sleep(_LATE_CONNECTIONS_S)
-            for late in self.server_state.connections - known:
-                known.add(late)
+            await asyncio.sleep(_WATCH_EVERY_S)
+            connections: set[Any] = self.server_state.connections
+            for one in list(connections):
+                one.check_progress(stopping=self.should_exit)
+            # uvicorn tells each connection once that the server shuts down. A connection accepted at that very moment
+            # is missed: it would be served on, and then be cut off in the middle of a request.
+            for late in connections - self._told_to_close if self._told_to_close else ():
+                self._told_to_close.add(late)
                 late.shutdown()
-
-    async def _abort_stalled_streams(self) -> None:
-        # A stream whose client does not read blocks in the middle of a message. Aborting loses nothing: the client
-        # resumes from its position. Other responses are waited for: a slow download is legitimate.
-        while True:
-            await asyncio.sleep(_SLOW_READER_S)
-            for connection in list(self.server_state.connections):
-                one: Any = connection
-                if one.flow.write_paused and one.scope is not None and one.scope["path"] in (STREAM_PATH, MCP_PATH):
-                    one.transport.abort()
 
 
 def _uvicorn_config(app: ASGIApp, settings: ServiceSettings) -> uvicorn.Config:
@@ -217,91 +175,54 @@ def _uvicorn_config(app: ASGIApp, settings: ServiceSettings) -> uvicorn.Config:
         timeout_graceful_shutdown=settings.stop_within_s,
         # Based on h11, which is always installed and limits headers to 64 KB. httptools accepts headers of any length.
         http=_protocol_for(settings),
-        # asyncio accepts this many before any is counted; GracefulServer.startup sets the real backlog.
+        # asyncio accepts this many before any is counted; MemoryServer.startup sets the real backlog.
         backlog=_ACCEPTED_AT_ONCE,
         ws="none",
     )
 
 
 def _wait_for_memory(
-    open_memory: Callable[[], Memory], settings: ServiceSettings
-) -> tuple[Memory | None, list[socket.socket]]:
-    """Retry opening a memory while the address answers 503.
+    open_memory: Callable[[], Memory], settings: ServiceSettings, listening: socket.socket
+) -> Memory | None:
+    """Retry opening a memory while the address answers 503; return None if told to stop.
 
-    Return the memory, or None if told to stop, and the listening sockets, so that no client is turned away in between.
+    The socket stays open, so that no client is turned away before the memory is served.
     """
-    server = _WaitingServer(_uvicorn_config(_waiting_app(), settings), open_memory, settings.wait_for_store_s)
-    server.run(sockets=_inherited_socket(settings))
-    memory = server.memory
-    if memory is not None and not server.interrupted:
-        return memory, server.listening
-    for one in server.listening:
-        one.close()
-    if memory is not None:
-        memory.close()
-    if server.error is not None and not server.interrupted:
-        raise server.error
-    return None, []
-
-
-class _WaitingServer(GracefulServer):
-    """A server that ends once the memory is open or can't be opened."""
-
-    def __init__(self, config: uvicorn.Config, open_memory: Callable[[], Memory], timeout_s: float) -> None:
-        super().__init__(config)
-        self._open_memory = open_memory
-        self._timeout_s = timeout_s
-        self._ended = threading.Event()
-        self.listening: list[socket.socket] = []
-        self.memory: Memory | None = None
-        self.error: Exception | None = None
-        self.interrupted = False
-
-    async def startup(self, sockets: Any = None) -> None:
-        await super().startup(sockets)
-        # Duplicates, since uvicorn closes its own: clients that connect in between wait for the next server.
-        self.listening = self._duplicate_sockets()
-        # A daemon thread, since connecting may take seconds and the process should not wait for it.
-        threading.Thread(target=self._open, name="everyword-opening", daemon=True).start()
-
-    def stop(self) -> None:
-        self._ended.set()
-        super().stop()
-
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        self.interrupted = True
-        super()._on_signal(number, frame)
-
-    def _open(self) -> None:
-        try:
-            self.memory = when_there(self._open_memory, within_s=self._timeout_s, stop=self._ended)
-        except Exception as error:  # _wait_for_memory raises it
-            self.error = error
-        self.stop()
-
-
-def _waiting_app() -> Starlette:
-    async def healthz(_: Request) -> Response:
-        return json_response({"ok": True})
-
-    async def unavailable(_: Request) -> Response:
-        # The database's address and error are not shown, since anybody may ask.
-        return error_response(StoreUnreachable("The service is waiting for its database.", fix="Try again soon."))
-
-    methods = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
-    return Starlette(routes=[Route("/healthz", healthz), Route("/{path:path}", unavailable, methods=methods)])
-
-
-def _inherited_socket(settings: ServiceSettings) -> list[socket.socket] | None:
-    return None if settings.socket is None else [socket.socket(fileno=settings.socket)]
-
-
-@contextmanager
-def _bind_errors(settings: ServiceSettings) -> Generator[None]:
+    waiting = ThreadingHTTPServer(("", 0), _WaitingHandler, bind_and_activate=False)
+    waiting.socket.close()
+    waiting.socket = listening.dup()
+    waiting.socket.settimeout(_SHARED_ACCEPT_S)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # at once, also while a connection is tried
+    threading.Thread(target=waiting.serve_forever, name="everyword-waiting", daemon=True).start()
     try:
-        yield
-    except SystemExit as error:  # uvicorn exits if it can't bind the address
-        raise address_unavailable(settings.host, settings.port) from error
+        return when_there(open_memory, within_s=settings.wait_for_store_s, stop=threading.Event())
+    except KeyboardInterrupt:
+        return None
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        waiting.shutdown()
+        waiting.server_close()
+
+
+class _WaitingHandler(BaseHTTPRequestHandler):
+    """Answers that the process runs, and that everything else has to wait."""
+
+    timeout = 15.0  # as long as a head may take, see ServiceSettings
+
+    def do_GET(self) -> None:
+        # The database's address and error are not shown, since anybody may ask.
+        waiting = StoreUnreachable("The service is waiting for its database.", fix="Try again soon.")
+        answer = json_response({"ok": True}) if self.path == "/healthz" else error_response(waiting)
+        self.send_response_only(answer.status_code)
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(answer.body)
+
+    do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_GET
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Log nothing."""
 
 
 # Connections
@@ -349,10 +270,10 @@ class LimitedProtocol(H11Protocol):
         self._settings = settings
         self._idle = idle
         self._most = most
-        self._receiving = _Timer(self.loop)  # a head or a body
-        self._receiving_body = False
+        self._awaited: Literal["head", "body", ""] = ""
+        self._received_since = 0.0  # the start of a head, or of a window of a body
         self._received = 0  # bytes of a body in this window
-        self._sending = _Timer(self.loop)
+        self._sent_since = 0.0  # the start of a window of a response that the client does not read
         self._unsent = 0  # bytes at the start of this window
 
     # Connections
@@ -363,27 +284,21 @@ class LimitedProtocol(H11Protocol):
             longest, _ = self._idle.popitem(last=False)
             longest.transport.abort()
         self._idle[self] = None
-        self._await_head()
+        self._note_progress()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._idle.pop(self, None)
-        self._receiving.cancel()
-        self._sending.cancel()
         super().connection_lost(exc)
 
     # Requests
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if self.conn.their_state is h11.IDLE and not self._receiving.running:
-            self._await_head()  # the first bytes of another request
-        else:
-            self._follow_body()
+        self._note_progress()
 
     def begin_request(self) -> None:
         """Handle a complete head, before uvicorn calls the application."""
         self._idle.pop(self, None)
-        self._receiving.cancel()
         if len(self.connections) > self._most:
             self.app = _overloaded
 
@@ -394,64 +309,58 @@ class LimitedProtocol(H11Protocol):
     def on_response_complete(self) -> None:
         self._idle[self] = None
         super().on_response_complete()  # this may start the next request
-        self._follow_body()
+        self._note_progress()
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(InvalidInput(self.conn.why or "The request is not valid HTTP."))
 
     # Time limits
 
-    def _await_head(self) -> None:
-        self._receiving_body = False
-        self._receiving.start(self._settings.header_timeout_s, self._head_is_late)
-
-    def _head_is_late(self) -> None:
-        if self.conn.trailing_data[0]:
-            self._refuse(RequestTimeout("The head of the request did not arrive in time."))
-        else:
-            self.transport.abort()  # nothing was sent
-
-    def _follow_body(self) -> None:
-        if self.conn.their_state is h11.SEND_BODY and not self.transport.is_closing():
-            if not self._receiving_body or not self._receiving.running:
-                self._receiving_body = True
-                self._start_body_window()
-        elif self._receiving_body:
-            self._receiving_body = False
-            self._receiving.cancel()
-
-    def _start_body_window(self) -> None:
-        self._received = 0
-        self._receiving.start(self._settings.body_timeout_s, self._check_body)
-
-    def _check_body(self) -> None:
-        # If we paused reading, the client is not too slow.
-        if self.flow.read_paused or self._received >= self._least_bytes(self._settings.body_timeout_s):
-            self._start_body_window()
-        else:
-            self._refuse(RequestTimeout("The body of the request did not arrive in time."))
+    def _note_progress(self) -> None:
+        """Note what is to arrive next, and since when: a first head, the rest of a head, or the rest of a body."""
+        state, awaited = self.conn.their_state, ""
+        if state is h11.SEND_BODY:
+            awaited = "body"
+        elif state is h11.IDLE and (self.cycle is None or self.conn.trailing_data[0]):  # pyright: ignore
+            awaited = "head"
+        if awaited != self._awaited:
+            self._awaited, self._received_since, self._received = awaited, self.loop.time(), 0
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._start_sending_window()
+        self._sent_since, self._unsent = self.loop.time(), self.transport.get_write_buffer_size()
 
-    def resume_writing(self) -> None:
-        self._sending.cancel()
-        super().resume_writing()
+    def check_progress(self, *, stopping: bool) -> None:
+        """Close the connection if its client is too slow."""
+        if not self.transport.is_closing():
+            self._check_receiving(self.loop.time() - self._received_since)
+        if self.flow.write_paused:
+            self._check_sending(self.loop.time() - self._sent_since, stopping)
 
-    def _start_sending_window(self) -> None:
-        self._unsent = self.transport.get_write_buffer_size()
-        self._sending.start(self._settings.write_timeout_s, self._check_sending)
+    def _check_receiving(self, waited: float) -> None:
+        if self._awaited == "head" and waited >= self._settings.header_timeout_s:
+            if self.conn.trailing_data[0]:
+                self._refuse(RequestTimeout("The head of the request did not arrive in time."))
+            else:
+                self.transport.abort()  # nothing was sent
+        elif self._awaited == "body" and waited >= self._settings.body_timeout_s:
+            # If we paused reading, the client is not too slow.
+            if self.flow.read_paused or self._received >= self._settings.min_body_bytes_per_s * waited:
+                self._received_since, self._received = self.loop.time(), 0
+            else:
+                self._refuse(RequestTimeout("The body of the request did not arrive in time."))
 
-    def _check_sending(self) -> None:
-        taken = self._unsent - self.transport.get_write_buffer_size()
-        if taken >= self._least_bytes(self._settings.write_timeout_s):
-            self._start_sending_window()
-        else:
+    def _check_sending(self, waited: float, stopping: bool) -> None:
+        # A stream whose client does not read blocks in the middle of a message. Aborting loses nothing: the client
+        # resumes from its position. Other responses are waited for: a slow download is legitimate.
+        scope: Any = self.scope
+        if stopping and waited >= _SLOW_READER_S and scope["path"] in (STREAM_PATH, MCP_PATH):
             self.transport.abort()
-
-    def _least_bytes(self, seconds: float) -> float:
-        return self._settings.min_body_bytes_per_s * seconds
+        elif waited >= self._settings.write_timeout_s:
+            unsent = self.transport.get_write_buffer_size()
+            if self._unsent - unsent < self._settings.min_body_bytes_per_s * waited:
+                self.transport.abort()
+            self._sent_since, self._unsent = self.loop.time(), unsent
 
     def _refuse(self, error: EverywordError) -> None:
         """Send an error, unless a response has started, and close the connection."""
@@ -492,34 +401,6 @@ class _StrictConnection(h11.Connection):
         elif isinstance(event, h11.Data):
             self._protocol.count_body(len(event.data))
         return event
-
-
-class _Timer:
-    """At most one scheduled call."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self._scheduled: asyncio.TimerHandle | None = None
-
-    @property
-    def running(self) -> bool:
-        """Whether a call is scheduled."""
-        return self._scheduled is not None
-
-    def start(self, seconds: float, call: Callable[[], None]) -> None:
-        """Schedule a call, and cancel the one before."""
-        self.cancel()
-        self._scheduled = self._loop.call_later(seconds, self._fire, call)
-
-    def cancel(self) -> None:
-        """Cancel the scheduled call."""
-        if self._scheduled is not None:
-            self._scheduled.cancel()
-            self._scheduled = None
-
-    def _fire(self, call: Callable[[], None]) -> None:
-        self._scheduled = None
-        call()
 
 
 def _ambiguous(request: h11.Request) -> str | None:

@@ -112,6 +112,22 @@ class ServiceSettings:
         """Whether only this machine can connect."""
         return self.host in LOOPBACK
 
+    def listen(self) -> sockets.socket:
+        """Bind the address, or take the socket that several processes share."""
+        number = self.socket
+        try:
+            if number is None:
+                found = sockets.getaddrinfo(self.host, self.port, type=sockets.SOCK_STREAM)
+                family = min(one[0] for one in found)  # IPv4 before IPv6, where localhost is both
+                number = sockets.create_server((self.host, self.port), family=family, backlog=BACKLOG).detach()
+            # A socket made from its number knows that it is TCP; with others, asyncio leaves TCP_NODELAY off.
+            return sockets.socket(fileno=number)
+        except OSError as error:
+            raise BadLocation(
+                f"Can't listen on {self.host}:{self.port}.",
+                fix="Choose another port with --port, or an address of this machine with --host.",
+            ) from error
+
 
 # Settings that `everyword serve --limit NAME=VALUE` changes.
 LIMITS = tuple(
@@ -123,11 +139,3 @@ def address_of(listening: sockets.socket) -> str:
     """Write the URL of a listening socket."""
     host, port = listening.getsockname()[:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
-
-
-def address_unavailable(host: str, port: int) -> BadLocation:
-    """Make the error for an address that can't be bound."""
-    return BadLocation(
-        f"Can't listen on {host}:{port}.",
-        fix="Choose another port with --port, or an address of this machine with --host.",
-    )
