@@ -14,7 +14,7 @@ from enum import Enum
 from functools import cache
 from operator import attrgetter
 from types import NoneType, UnionType
-from typing import Any, NamedTuple, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
 from everyword.types.concepts import Concept, Folded
 from everyword.types.events import Answer, Event, Hit, Hits, Json, Receipt, Report, Span, Written
@@ -55,18 +55,12 @@ _RENAMED: dict[Any, dict[str, str]] = {
 }
 
 
-class _ListDocument(NamedTuple):
-    """A list with attributes, which becomes an object: where its items go, and the types of its attributes."""
-
-    items: str
-    item: Any
-    attributes: Mapping[str, Any]
-
-
-_LIST_DOCUMENTS: dict[Any, _ListDocument] = {
-    Hits: _ListDocument("hits", Hit, {"confidence": float | None, "pending": int}),
-    Feed: _ListDocument("news", News, {"position": str, "more": bool}),
+# Lists with attributes, which become objects; their first member is the list.
+_LIST_DOCUMENTS: dict[Any, dict[str, Any]] = {
+    Hits: {"hits": list[Hit], "confidence": float | None, "pending": int},
+    Feed: {"news": list[News], "position": str, "more": bool},
 }
+_EVENT_MEMBERS = "id key space wing session speaker role source at recorded_at text meta record".split()
 _NEWS_ITEMS: dict[str, type] = {
     "event": Event,
     "statement": Statement,
@@ -87,25 +81,11 @@ def to_json(value: object) -> Json:
 
 def event_to_json(event: Event) -> dict[str, Json]:
     """Convert an event; members without a value are left out."""
-    document: dict[str, Json] = {
-        "id": event.id,
-        "key": event.key,
-        "space": event.space,
-        "wing": event.wing,
-        "session": event.session,
-        "speaker": event.speaker,
-        "role": event.role,
-        "source": event.source or None,
-        "at": event.at.isoformat(),
-        "recorded_at": event.recorded_at.isoformat(),
-        "text": event.text,
-        "meta": dict(event.meta) or None,
-        "record": event.record,
-    }
+    document = {name: to_json(value) for name in _EVENT_MEMBERS if (value := getattr(event, name))}
     if not event.text.isascii() and any("\ud800" <= char <= "\udfff" for char in event.text):
         # JSON joins two surrogates that stand side by side; these bytes keep them apart.
         document["text_bytes"] = b64encode(event.text.encode("utf-8", "surrogatepass")).decode("ascii")
-    return {name: value for name, value in document.items() if value is not None}
+    return document
 
 
 @cache
@@ -113,7 +93,8 @@ def _encoder(kind: Any) -> Callable[[Any], Json]:
     if kind in _ENCODERS:
         return _ENCODERS[kind]
     if kind in _LIST_DOCUMENTS:
-        return _list_encoder(_LIST_DOCUMENTS[kind])
+        layout = _LIST_DOCUMENTS[kind]
+        return lambda value: {name: to_json(getattr(value, name, list(value))) for name in layout}
     if issubclass(kind, Enum):
         return attrgetter("value")
     if issubclass(kind, NoneType | str | int | float):
@@ -123,22 +104,11 @@ def _encoder(kind: Any) -> Callable[[Any], Json]:
     if issubclass(kind, Mapping):
         return dict  # counts, or JSON that a caller gave
     if _has_members(kind):
-        return _member_encoder(kind)
+        attributes = _attributes(kind).items()
+        return lambda value: {name: to_json(getattr(value, attribute)) for name, attribute in attributes}
     if issubclass(kind, Iterable):
         return lambda value: [to_json(one) for one in value]
     raise TypeError(f"{kind.__name__} can't be converted to JSON.")
-
-
-def _member_encoder(kind: Any) -> Callable[[Any], Json]:
-    attributes = _attributes(kind).items()
-    return lambda value: {name: to_json(getattr(value, attribute)) for name, attribute in attributes}
-
-
-def _list_encoder(layout: _ListDocument) -> Callable[[Any], Json]:
-    return lambda value: {
-        layout.items: [to_json(one) for one in value],
-        **{name: to_json(getattr(value, name)) for name in layout.attributes},
-    }
 
 
 _ENCODERS: dict[Any, Callable[[Any], Json]] = {Event: event_to_json, Span: list}
@@ -154,9 +124,8 @@ def from_json(kind: Any, document: Json) -> Any:
     if kind in _DECODERS:
         return _DECODERS[kind](document)
     if kind in _LIST_DOCUMENTS:
-        layout = _LIST_DOCUMENTS[kind]
-        items = [from_json(layout.item, one) for one in document[layout.items]]
-        return kind(items, **{name: from_json(of, document[name]) for name, of in layout.attributes.items()})
+        (_, items), *rest = [(name, from_json(of, document[name])) for name, of in _LIST_DOCUMENTS[kind].items()]
+        return kind(items, **dict(rest))
     return _class_from_json(kind, document) if isinstance(kind, type) else _generic_from_json(kind, document)
 
 
@@ -252,10 +221,8 @@ def json_schema(kind: Any, definitions: dict[str, Schema]) -> Schema:
     if kind in _SCHEMAS:
         return dict(_SCHEMAS[kind])
     if kind in _LIST_DOCUMENTS:
-        layout = _LIST_DOCUMENTS[kind]
-        members = {name: json_schema(of, definitions) for name, of in layout.attributes.items()}
-        items = {"type": "array", "items": json_schema(layout.item, definitions)}
-        return {"type": "object", "properties": {layout.items: items, **members}}
+        members = {name: json_schema(of, definitions) for name, of in _LIST_DOCUMENTS[kind].items()}
+        return {"type": "object", "properties": members}
     if isinstance(kind, type) and issubclass(kind, Enum):
         return {"type": "string", "enum": [one.value for one in kind]}
     if isinstance(kind, type) and _has_members(kind):

@@ -112,9 +112,7 @@ def _chatgpt_message(message: Record, node_id: str, branch: str | None, conversa
     )
 
 
-CHATGPT = Format(
-    NAME="chatgpt", SUFFIXES=(".json",), recognise=holds(rb'"mapping"', rb'"(?:parent|author)"'), items=_read_chatgpt
-)
+CHATGPT = Format("chatgpt", (".json",), holds(rb'"mapping"', rb'"(?:parent|author)"'), _read_chatgpt)
 
 
 # Claude.ai's export: `conversations.json`, one list of all conversations, with projects and memories beside it.
@@ -212,10 +210,8 @@ def _project(project: Record) -> Iterator[Item]:
 
 
 CLAUDE_AI = Format(
-    NAME="claude-ai",
-    SUFFIXES=(".json",),
-    recognise=holds(
-        rb'"(?:chat_messages|prompt_template|conversations_memory|project_memories)"', unless=rb'"mapping"'
-    ),
-    items=_read_claude_ai,
+    "claude-ai",
+    (".json",),
+    holds(rb'"(?:chat_messages|prompt_template|conversations_memory|project_memories)"', unless=rb'"mapping"'),
+    _read_claude_ai,
 )

@@ -203,13 +203,11 @@ def _who(line: Record, kind: str, text: str, *, sidechain: bool) -> tuple[str, s
 
 
 CLAUDE_CODE = Format(
-    NAME="claude-code",
-    SUFFIXES=(".jsonl",),
+    "claude-code",
+    (".jsonl",),
+    holds(rb'"(?:parentUuid|leafUuid|isSidechain|file-history-snapshot|queue-operation)"', unless=rb'"projectHash"'),
+    _read_claude_code,
     GROWS=True,
-    recognise=holds(
-        rb'"(?:parentUuid|leafUuid|isSidechain|file-history-snapshot|queue-operation)"', unless=rb'"projectHash"'
-    ),
-    items=_read_claude_code,
 )
 
 
@@ -306,13 +304,7 @@ def _output(output: Json) -> str:
     return joined_text(output) or alone or (as_json(inside) if inside else "")
 
 
-CODEX = Format(
-    NAME="codex",
-    SUFFIXES=(".jsonl",),
-    GROWS=True,
-    recognise=holds(rb'"(?:session_meta|response_item|record_type)"'),
-    items=_read_codex,
-)
+CODEX = Format("codex", (".jsonl",), holds(rb'"(?:session_meta|response_item|record_type)"'), _read_codex, GROWS=True)
 
 
 # GitHub Copilot CLI: one log of events per session (`~/.copilot/session-state/ID/events.jsonl`).
@@ -348,11 +340,11 @@ def _read_copilot(source: Source, part: str, after: Position | None) -> Iterator
 
 
 COPILOT = Format(
-    NAME="copilot-cli",
-    SUFFIXES=(".jsonl",),
+    "copilot-cli",
+    (".jsonl",),
+    holds(rb'\A[^\n]*"session\.start"', rb'\A[^\n]*"copilot-agent"'),
+    _read_copilot,
     GROWS=True,
-    recognise=holds(rb'\A[^\n]*"session\.start"', rb'\A[^\n]*"copilot-agent"'),
-    items=_read_copilot,
 )
 
 
@@ -451,10 +443,4 @@ def _tool_result(call: Record) -> str:
     return joined_text(pieces) or call.text("resultDisplay") or (json.dumps(shown) if shown else "")
 
 
-GEMINI = Format(
-    NAME="gemini-cli",
-    SUFFIXES=(".json", ".jsonl"),
-    GROWS=True,
-    recognise=holds(rb'"sessionId"', rb'"projectHash"'),
-    items=_read_gemini,
-)
+GEMINI = Format("gemini-cli", (".json", ".jsonl"), holds(rb'"sessionId"', rb'"projectHash"'), _read_gemini, GROWS=True)

@@ -104,15 +104,15 @@ def _time(about: dict[str, Json]) -> Json:
 
 
 MESSAGES = Format(
-    NAME="messages",
-    SUFFIXES=(".json", ".jsonl", ".ndjson"),
-    REPEATS=True,
-    recognise=holds(
+    "messages",
+    (".json", ".jsonl", ".ndjson"),
+    holds(
         rb'"role"\s*:\s*"(?:user|assistant|system|developer|tool|function|model|human)"'
         rb'|"from"\s*:\s*"(?:human|gpt)"|"type"\s*:\s*"function_call',
         confidence=0.75,
     ),
-    items=_read_messages,
+    _read_messages,
+    REPEATS=True,
 )  # a later line may name the tool of an earlier one, so the whole file is read
 
 
@@ -182,9 +182,5 @@ def _speakers(source: Source, part: str) -> set[str]:
 
 
 TRANSCRIPT = Format(
-    NAME="transcript",
-    SUFFIXES=(".txt", ".md", ".log", ".transcript"),
-    REPEATS=True,
-    recognise=_recognise_transcript,
-    items=_read_transcript,
+    "transcript", (".txt", ".md", ".log", ".transcript"), _recognise_transcript, _read_transcript, REPEATS=True
 )  # new lines may continue the last turn

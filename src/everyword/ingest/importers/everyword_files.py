@@ -50,14 +50,7 @@ def _item(event: dict[str, Json]) -> Item:
     return Read(event=event)
 
 
-OWN_JSONL = Format(
-    NAME="everyword",
-    SUFFIXES=(".jsonl", ".ndjson", ""),
-    GROWS=True,
-    OURS=True,
-    recognise=_recognise_own_jsonl,
-    items=_read_own_jsonl,
-)
+OWN_JSONL = Format("everyword", (".jsonl", ".ndjson", ""), _recognise_own_jsonl, _read_own_jsonl, GROWS=True, OURS=True)
 
 
 # Another Everyword memory: the events of one space as they were stored, without anything derived.
@@ -109,6 +102,4 @@ def _event_fields(event: Event) -> dict[str, Json]:
     return fields
 
 
-OWN_FILE = Format(
-    NAME="memory", SUFFIXES=(), GROWS=True, OURS=True, recognise=_recognise_own_file, items=_read_own_file
-)
+OWN_FILE = Format("memory", (), _recognise_own_file, _read_own_file, GROWS=True, OURS=True)

@@ -14,7 +14,7 @@ from tempfile import TemporaryFile
 from typing import IO, cast
 
 from everyword.errors import InvalidInput
-from everyword.ingest.importers.records import Item, Position, as_moment, day_of, from_epoch, item, skipped
+from everyword.ingest.importers.records import Item, Position, as_moment, day_of, item, skipped
 from everyword.ingest.importers.sources import Format, Source, holds
 from everyword.ingest.importers.streaming import blocks
 
@@ -108,17 +108,9 @@ def _saved(source: Source, part: str, after: Position | None) -> Iterator[Item]:
 
 
 def _moment(date: str) -> str | None:
-    """Read a date as `git log` prints it by default, or with --date=iso, rfc, raw or unix."""
-    iso = re.fullmatch(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) ([+-]\d{4})", date)
-    plain = re.fullmatch(r"\w{3} (\w{3}) {1,2}(\d{1,2}) (\d\d:\d\d:\d\d) (\d{4}) ([+-]\d{4})", date)
-    raw = re.fullmatch(r"(\d{6,12})(?: [+-]\d{4})?", date)
-    if raw:
-        return from_epoch(int(raw[1])).isoformat()
-    if iso:
-        return as_moment(f"{iso[1]}T{iso[2]}{iso[3]}")
+    """Read a date as `git log` prints it by default, or with --date=rfc or --date=iso-strict."""
     try:
-        written = f"{plain[2]} {plain[1]} {plain[4]} {plain[3]} {plain[5]}" if plain else date
-        return as_moment(date) or parsedate_to_datetime(written).isoformat()
+        return as_moment(date) or parsedate_to_datetime(date).isoformat()
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
 
@@ -140,9 +132,9 @@ def _item(
 
 
 GITLOG = Format(
-    NAME="git",
-    SUFFIXES=(".txt", ".log", ".git", ""),
+    "git",
+    (".txt", ".log", ".git", ""),
+    holds(rb"\Acommit [0-9a-f]{7,64}(?: \(.{0,400}\))?\r?\n(?:.*\n){0,6}Author:"),
+    _read,
     GROWS=True,
-    recognise=holds(rb"\Acommit [0-9a-f]{7,64}(?: \(.{0,400}\))?\r?\n(?:.*\n){0,6}Author:"),
-    items=_read,
 )

@@ -155,10 +155,4 @@ def _moment(date: str) -> str | None:
         return None
 
 
-MBOX = Format(
-    NAME="mbox",
-    SUFFIXES=(".mbox", ".mbx", ""),
-    GROWS=True,
-    recognise=holds(rb"\A" + _FROM.pattern, rb"\nFrom:"),
-    items=_read,
-)
+MBOX = Format("mbox", (".mbox", ".mbx", ""), holds(rb"\A" + _FROM.pattern, rb"\nFrom:"), _read, GROWS=True)

@@ -128,7 +128,7 @@ def _as_displayed(text: str, people: dict[str, str]) -> str:
     return html.unescape(_REFERENCE.sub(shown, text))
 
 
-SLACK = Format(NAME="slack", SUFFIXES=(".json",), recognise=_recognise_slack, items=_read_slack)
+SLACK = Format("slack", (".json",), _recognise_slack, _read_slack)
 
 
 # Telegram Desktop's `result.json`: one chat, or all chats of an account.
@@ -216,7 +216,7 @@ def _piece(entity: Record) -> str:
     return f"{text} ({address})" if address and address != text else text
 
 
-TELEGRAM = Format(NAME="telegram", SUFFIXES=(".json",), recognise=_recognise_telegram, items=_read_telegram)
+TELEGRAM = Format("telegram", (".json",), _recognise_telegram, _read_telegram)
 
 
 # WhatsApp's chat export: a text file (or the zip it comes in), in the locale of the phone.
@@ -325,6 +325,4 @@ def _chat_name(source: Source, part: str) -> str:
     return re.sub(r"^WhatsApp[ -]{1,3}Chat(?:[ -]{1,3}|_)(?:with |mit |con |avec |com )?", "", stem) or stem
 
 
-WHATSAPP = Format(
-    NAME="whatsapp", SUFFIXES=(".txt",), REPEATS=True, recognise=_recognise_whatsapp, items=_read_whatsapp
-)
+WHATSAPP = Format("whatsapp", (".txt",), _recognise_whatsapp, _read_whatsapp, REPEATS=True)

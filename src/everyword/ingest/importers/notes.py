@@ -282,7 +282,7 @@ def _format(
     unit: str = "line",
 ) -> Format:
     reader = _NoteReader(name=name, magic=magic, confidence=confidence, note_of=note_of, role=role, unit=unit)
-    return Format(NAME=name, SUFFIXES=suffixes, REPEATS=True, recognise=reader.recognise, items=reader.items)
+    return Format(name, suffixes, reader.recognise, reader.items, REPEATS=True)
 
 
 MARKDOWN = _format("markdown", (".md", ".markdown"), 0.6, _markdown)

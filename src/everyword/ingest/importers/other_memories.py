@@ -233,7 +233,7 @@ def _point(content: object) -> tuple[str, Record]:
     return str(members.get("id", "")), members.inner("payload")
 
 
-MEM0 = Format(NAME="mem0", SUFFIXES=(".db", ".sqlite", ".sqlite3"), recognise=_recognise_mem0, items=_read_mem0)
+MEM0 = Format("mem0", (".db", ".sqlite", ".sqlite3"), _recognise_mem0, _read_mem0)
 
 
 # A MemPalace store: the drawers of its Chroma database (`chroma.sqlite3`), with wing, room and time.
@@ -281,7 +281,7 @@ def _drawer(members: list[Record]) -> Item:
     )
 
 
-MEMPALACE = Format(NAME="mempalace", SUFFIXES=(".sqlite3",), recognise=_recognise_mempalace, items=_read_mempalace)
+MEMPALACE = Format("mempalace", (".sqlite3",), _recognise_mempalace, _read_mempalace)
 
 
 # The file of MCP's reference memory server, `memory.jsonl`: one event per observation and relation.
@@ -314,5 +314,5 @@ def _mcp_items(record: Record, _number: int) -> Iterator[Item]:
 
 
 MCP_MEMORY = Format(
-    NAME="mcp-memory", SUFFIXES=(".jsonl", ".json"), recognise=_recognise_mcp_memory, items=_read_mcp_memory
+    "mcp-memory", (".jsonl", ".json"), _recognise_mcp_memory, _read_mcp_memory
 )  # the server writes the whole file again

@@ -291,18 +291,18 @@ def holds(*patterns: bytes, unless: bytes = b"", confidence: float = 0.95) -> Ca
     return recognise
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Format:
     """A format that can be imported."""
 
     NAME: str  # that `--format` takes
     SUFFIXES: tuple[str, ...]  # of its files, "" for none; empty: any
-    GROWS: bool = False  # programs only append to files of this format
-    REPEATS: bool = False  # keys are made of the content, so the same again gets a number
-    OURS: bool = False  # events are complete
     recognise: Callable[[Source, str], float]  # the confidence, from 0 to 1, that a file has this format
     # The events and skipped entries of a file, some formats' with the position after each, and then from a position on.
     items: Callable[[Source, str, Position | None], Iterator[Item]]
+    GROWS: bool = False  # programs only append to files of this format
+    REPEATS: bool = False  # keys are made of the content, so the same again gets a number
+    OURS: bool = False  # events are complete
 
     def read(self, source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
         """Read a file, starting after a position; an item without a position is counted."""

@@ -126,9 +126,5 @@ def _field(row: Record, field: str) -> str:
 
 
 TABLE = Format(
-    NAME="table",
-    SUFFIXES=(".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".json"),
-    REPEATS=True,
-    recognise=_recognise,
-    items=_read,
+    "table", (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".json"), _recognise, _read, REPEATS=True
 )  # the last row may be continued

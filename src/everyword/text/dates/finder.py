@@ -16,8 +16,6 @@ from everyword.text.dates.calendar import (
     add_months,
     as_utc,
     days,
-    month_of,
-    months_window,
     to_seconds,
     weekday,
     window,
@@ -201,7 +199,7 @@ _PART = (
 )
 _NTH = (
     rf"(?:\bthe{GAP})?\b(?P<nth>first|second|third|fourth|last|1st|2nd|3rd|4th){GAP}"
-    rf"(?P<unit>day|weekend|week|half|month|{WEEKDAY}){GAP}(?:of|in){GAP}(?:the{GAP})?$"
+    rf"(?P<unit>day|weekend|week|half|{WEEKDAY}){GAP}(?:of|in){GAP}(?:the{GAP})?$"
 )
 _UNIT_OF = rf"(?:\bthe{GAP})?\b(?P<unit>weekend|week|morning|evening|night|afternoon){GAP}of{GAP}$"
 _RELATIVE = (
@@ -262,9 +260,6 @@ def _nth_of(nth: str, unit: str, whole: Interval) -> Interval | None:
     if unit == "half" and number in {0, 1, 2}:
         middle = add_months(first, 6) if whole.granularity is Granularity.YEAR else (first + end) // 2
         return replace(whole, end=middle * DAY) if number == 1 else replace(whole, start=middle * DAY)
-    if unit == "month":
-        month = month_of(end - 1) if number == 0 else month_of(first) + number - 1
-        return months_window(month, 1, Granularity.MONTH)
     if unit == "day":
         return window("day", end - 1 if number == 0 else first + number - 1)
     which = 5 if unit == "weekend" else WEEKDAYS.get(unit.rstrip("."))
