@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import queue
 import re
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
@@ -137,7 +137,7 @@ class Pool:
         self._place = place
         self._wait_s = wait_s
         self._free = threading.BoundedSemaphore(most)
-        self._idle: queue.LifoQueue[Connection] = queue.LifoQueue()
+        self._idle: deque[Connection] = deque()  # the latest used last
         self._outage = _Outage(wait_s)
         self.closed = False
 
@@ -159,11 +159,9 @@ class Pool:
     def close(self, *, forked: bool = False) -> None:
         """Close the idle ones; others are closed when they come back."""
         self.closed = True
-        while not forked:
-            try:
-                self._idle.get_nowait().close()
-            except queue.Empty:
-                return
+        with suppress(IndexError):
+            while not forked:
+                self._idle.pop().close()
 
     def _begun(self, begin: bytes, deadline: float) -> tuple[Connection, Answers]:
         self._outage.check()
@@ -185,29 +183,22 @@ class Pool:
                 # It was there before: a restart, or another server taking over. Nothing has been done yet, so wait.
                 if self._outage.lasts_too_long(error) or time.monotonic() + _BETWEEN_TRIES_S > deadline:
                     raise
-                self._wait_for_idle()
+                time.sleep(_BETWEEN_TRIES_S)
             except StoreBusy:  # it has no connection left but those that we have
                 if time.monotonic() + _BETWEEN_TRIES_S > deadline:
                     raise
-                self._wait_for_idle()
-
-    def _wait_for_idle(self) -> None:
-        try:
-            self._idle.put(self._idle.get(timeout=_BETWEEN_TRIES_S))
-        except queue.Empty:
-            return
+                time.sleep(_BETWEEN_TRIES_S)
 
     def _idle_or_new(self) -> Connection:
-        try:
-            return self._idle.get_nowait()
-        except queue.Empty:
-            return connect(self._place)
+        with suppress(IndexError):
+            return self._idle.pop()
+        return connect(self._place)
 
     def _give_back(self, connection: Connection) -> None:
         if self.closed or connection.closed or connection.info.transaction_status != 0:
             connection.close()
         else:
-            self._idle.put(connection)
+            self._idle.append(connection)
 
 
 class _Outage:

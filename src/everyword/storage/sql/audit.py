@@ -16,17 +16,19 @@ from numpy.typing import NDArray
 
 from everyword.storage.nearest import seqs_of, unit_bounds
 from everyword.storage.postings import Postings, flatten, terms_of, unpack
-from everyword.storage.rows import EMBED, Model, Space
+from everyword.storage.rows import EMBED, Model, Space, StatementFilter
 from everyword.storage.sql.reader import FileReader, Reader
 from everyword.storage.sql.row_mapping import receipt_from_json, seqs_from_json
 from everyword.storage.sql.tables import DERIVED_TABLES, VECTOR_TABLES, WORD_TABLES
 from everyword.text.terms import ANALYSIS_VERSION, searchable_terms
-from everyword.types.events import Event, Problem, Report, content_of, event_id, identity_of
+from everyword.types.events import Problem, Report, content_of, event_id, identity_of
+from everyword.types.statements import statement_id
 
 REBUILD = "everyword rebuild"
 RESTORE = "restore a backup, or export what can be read into a new memory"
 UNREADABLE = "rows"  # where a problem is that ended a check
 _BATCH = 2_000
+_STATEMENTS = 200  # statements at a time: each comes with the text of its event
 _CHUNKS = 1_000  # summed together: most hold one or two postings
 _MOST_PROBLEMS = 50  # reported; beyond them the file needs a rebuild or a backup, not a longer list
 
@@ -37,19 +39,15 @@ def audit(file: FileReader, *, deep: bool, only: str | None = None) -> Report:
     only: the one space to look at, and to count; pages are everybody's, and not told of then unless they are damaged.
     """
     checked: dict[str, int] = defaultdict(int)
-    problems = list(_own_problems(file, checked, deep=deep))
-    if only is not None:
-        checked.clear()
+    if only is None:
+        checked.update(file.sql.own_parts())
+    problems = [Problem(where="file", what=line, fix=RESTORE) for line in file.sql.own_problems(deep=deep)]
     if not problems:  # on damaged pages nothing else can be told
-        problems += _changed_tables(file)
+        for table, what in file.sql.changed_tables():
+            made = table in WORD_TABLES | VECTOR_TABLES | DERIVED_TABLES
+            problems.append(Problem(where=f"table {table}", what=what, fix=REBUILD if made else RESTORE))
         problems += islice(while_readable(_index_problems(file, checked, deep=deep, only=only)), _MOST_PROBLEMS)
     return Report(checked=dict(checked), problems=tuple(problems))
-
-
-def _changed_tables(file: FileReader) -> Iterator[Problem]:
-    for table, what in file.sql.changed_tables():
-        made = table in WORD_TABLES | VECTOR_TABLES | DERIVED_TABLES
-        yield Problem(where=f"table {table}", what=what, fix=REBUILD if made else RESTORE)
 
 
 def _index_problems(file: FileReader, checked: dict[str, int], *, deep: bool, only: str | None) -> Iterator[Problem]:
@@ -57,7 +55,14 @@ def _index_problems(file: FileReader, checked: dict[str, int], *, deep: bool, on
         reader = file.reader(name)
         if (space := reader.row) is not None:
             yield from _space_problems(reader, space, checked, deep=deep)
-    yield from _file_problems(file)
+    if file.sql.scrubs_itself and file.scrub_owed():
+        yield Problem(
+            where="file",
+            what="a scrub after forgetting is still to be done",
+            fix="everyword settle, when no other process is reading",
+        )
+    if (analysis := file.analysis_version()) > ANALYSIS_VERSION:
+        yield Problem(where="words", what=f"indexed by analysis {analysis}, now {ANALYSIS_VERSION}", fix=REBUILD)
 
 
 def _space_problems(reader: Reader, space: Space, checked: dict[str, int], *, deep: bool) -> Iterator[Problem]:
@@ -79,24 +84,9 @@ def _space_problems(reader: Reader, space: Space, checked: dict[str, int], *, de
         if model.state == "active":
             yield from _vector_problems(reader, model, checked)
     yield from _derived_problems(reader, checked)
+    if deep:
+        yield from _quote_problems(reader)
     yield from _receipt_problems(reader, checked)
-
-
-def _own_problems(file: FileReader, checked: dict[str, int], *, deep: bool) -> Iterator[Problem]:
-    checked.update(file.sql.own_parts())
-    for line in file.sql.own_problems(deep=deep):
-        yield Problem(where="file", what=line, fix=RESTORE)
-
-
-def _file_problems(file: FileReader) -> Iterator[Problem]:
-    if file.sql.scrubs_itself and file.scrub_owed():
-        yield Problem(
-            where="file",
-            what="a scrub after forgetting is still to be done",
-            fix="everyword settle, when no other process is reading",
-        )
-    if (analysis := file.analysis_version()) > ANALYSIS_VERSION:
-        yield Problem(where="words", what=f"indexed by analysis {analysis}, now {ANALYSIS_VERSION}", fix=REBUILD)
 
 
 def _log_problems(reader: Reader, space: Space, said: _Said) -> Iterator[Problem]:
@@ -104,22 +94,15 @@ def _log_problems(reader: Reader, space: Space, said: _Said) -> Iterator[Problem
     while rows := reader.log(after=after, limit=_BATCH):
         contents = {row[0]: row[1] for row in reader.sql.rows("contents_after", (space.id, after, _BATCH))}
         for seq, event in rows:
-            yield from _event_problems(event, contents[seq])
+            if content_of(event) != contents[seq] or event_id(identity_of(event.key, contents[seq])) != event.id:
+                what = "the text or its fields are not what was stored: their hash differs"
+                yield Problem(where=f"event {event.id}", what=what, fix="restore a backup")
         terms = [(seq, terms_of(searchable_terms(event))) for seq, event in rows if event.record is None]
         said.words += sum(term.length for _, term in terms)
         flat = flatten([(seq, term.length, term.packed) for seq, term in terms])
         said.postings += len(flat.terms)
         said.sum += _sum(flat.terms, Postings(flat.seqs, flat.counts, flat.lengths))
         after = rows[-1][0]
-
-
-def _event_problems(event: Event, content: bytes) -> Iterator[Problem]:
-    if content_of(event) != content or event_id(identity_of(event.key, content)) != event.id:
-        yield Problem(
-            where=f"event {event.id}",
-            what="the text or its fields are not what was stored: their hash differs",
-            fix="restore a backup",
-        )
 
 
 def _word_problems(reader: Reader, space: Space, said: _Said, checked: dict[str, int]) -> Iterator[Problem]:
@@ -172,6 +155,20 @@ def _derived_problems(reader: Reader, checked: dict[str, int]) -> Iterator[Probl
     for part, what, count in reader.sql.rows("loose_rows", (reader.id,)):
         if count:
             yield Problem(where=f"{part} of space {reader.space}", what=f"{count} {what}", fix=REBUILD)
+
+
+def _quote_problems(reader: Reader) -> Iterator[Problem]:
+    """Read every statement with its quote: each must lie in its event's text, and its id follow from where it lies."""
+    after = 0
+    while rows := reader.statements(StatementFilter(), after=after, limit=_STATEMENTS):
+        for _, statement in rows:
+            start, end = statement.span
+            if start < 0 or start >= end or len(statement.quote) != end - start:
+                what = "its quote is not in its event's text"
+                yield Problem(where=f"statement {statement.id}", what=what, fix=REBUILD)
+            elif statement_id(statement) != statement.id:
+                yield Problem(where=f"statement {statement.id}", what="it is not what was derived", fix=REBUILD)
+        after = rows[-1][0]
 
 
 def _receipt_problems(reader: Reader, checked: dict[str, int]) -> Iterator[Problem]:

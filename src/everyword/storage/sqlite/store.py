@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Collection, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import apsw
@@ -45,7 +44,7 @@ class SqliteStore(Store):
         self._spills = spills
         self._path = None if os.fspath(location) == IN_MEMORY else _real(location)
         self._writing: apsw.Connection | None = None  # the one that writes; a fork closes it
-        self._idle: queue.LifoQueue[apsw.Connection] = queue.LifoQueue()
+        self._idle: deque[apsw.Connection] = deque()  # the latest used last
         self._memory_lock = threading.RLock()  # an in-memory store has one connection: its users take turns
         check_openable(self._path)
         with in_our_words(), in_use(self):
@@ -222,18 +221,15 @@ class SqliteStore(Store):
         if frozen:
             self._let_go_of_idle()
             self._caches.clear()
-        try:
-            connection = self._idle.get_nowait()
-        except queue.Empty:
-            connection = connect(self._path, self._settings, read_only=self.read_only)
+        connection = self._idle_or_new()
         try:
             yield connection
         except BaseException:
             if self._is_ours():
                 connection.close()
             raise
-        if self._idle.qsize() < _IDLE_READERS and not self.closed and not frozen:
-            self._idle.put(connection)
+        if len(self._idle) < _IDLE_READERS and not self.closed and not frozen:
+            self._idle.append(connection)
         else:
             connection.close()
 
@@ -244,9 +240,14 @@ class SqliteStore(Store):
             self._writing = None
 
     def _let_go_of_idle(self) -> None:
-        with contextlib.suppress(queue.Empty):
+        with suppress(IndexError):
             while True:
-                self._idle.get_nowait().close()
+                self._idle.pop().close()
+
+    def _idle_or_new(self) -> apsw.Connection:
+        with suppress(IndexError):
+            return self._idle.pop()
+        return connect(self._path, self._settings, read_only=self.read_only)
 
     @contextmanager
     def _memory_guard(self) -> Generator[None]:
