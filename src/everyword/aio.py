@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial, wraps
 from itertools import islice
-from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from everyword.api.admin import Admin
@@ -39,17 +38,6 @@ def _in_thread(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[_
     @wraps(method)
     async def call(self: _Awaited[T], *args: P.args, **kwargs: P.kwargs) -> R:
         return await asyncio.to_thread(method, self.sync, *args, **kwargs)
-
-    return call
-
-
-def _in_own_thread(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[_Awaited[T], P], Awaitable[R]]:
-    """Do what may last for good in a thread of its own: the loop has few, and all other calls need them."""
-
-    @wraps(method)
-    async def call(self: _Awaited[T], *args: P.args, **kwargs: P.kwargs) -> R:
-        with _one_thread() as own:
-            return await _loop().run_in_executor(own, partial(method, self.sync, *args, **kwargs))
 
     return call
 
@@ -119,7 +107,6 @@ class AsyncAdmin(_Awaited[Admin]):
     meta_values = _in_thread(Admin.meta_values)
     job_counts = _in_thread(Admin.job_counts)
     next_job_due = _in_thread(Admin.next_job_due)
-    work = _in_own_thread(Admin.work)
     pulse = _in_thread(Admin.pulse)
     api_keys = _in_thread(Admin.api_keys)
     create_key = _in_thread(Admin.create_key)
@@ -138,6 +125,12 @@ class AsyncAdmin(_Awaited[Admin]):
     fenced = _in_thread(Admin.fenced)
     redacted = _in_thread(Admin.redacted)
     forgotten = _in_thread(Admin.forgotten)
+
+    @wraps(Admin.work)
+    async def work(self, **options: Any) -> int:
+        """Work in a thread of its own: this may last for good, and the loop has few for all other calls."""
+        with _one_thread() as own:
+            return await _loop().run_in_executor(own, partial(self.sync.work, **options))
 
     @wraps(Admin.follow)
     def follow(
@@ -208,8 +201,15 @@ class AsyncMemory(_Awaited[Memory]):
 
         What it gives to be awaited, as an `async def` does, runs on the loop that this was called from.
         """
-        on_loop = self._on_loop(callback, _loop()) if callable(callback) else callback
-        return await asyncio.to_thread(self.sync.on, what, on_loop)
+        loop = _loop()
+
+        @wraps(callback)
+        def notify(news: Any) -> None:
+            outcome = callback(news)
+            if inspect.isawaitable(outcome):
+                asyncio.run_coroutine_threadsafe(self._awaited(outcome), loop)
+
+        return await asyncio.to_thread(self.sync.on, what, notify if callable(callback) else callback)
 
     def watch(
         self, *, kinds: Sequence[str] = (), every: float = 1.0, stop: Callable[[], bool] | None = None
@@ -222,15 +222,6 @@ class AsyncMemory(_Awaited[Memory]):
 
         return _each(self.sync.watch(kinds=kinds, every=every, stop=ended), left)
 
-    def _on_loop(self, callback: Callable[[Any], Any], loop: asyncio.AbstractEventLoop) -> Callable[[Any], None]:
-        @wraps(callback)
-        def notify(news: Any) -> None:
-            outcome = callback(news)
-            if inspect.isawaitable(outcome):
-                asyncio.run_coroutine_threadsafe(self._awaited(outcome), loop)
-
-        return notify
-
     async def _awaited(self, outcome: Awaitable[Any]) -> None:
         try:
             await outcome
@@ -240,9 +231,7 @@ class AsyncMemory(_Awaited[Memory]):
     async def __aenter__(self) -> AsyncMemory:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *failure: object) -> None:
         await self.close()
 
 

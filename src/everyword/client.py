@@ -12,7 +12,6 @@ from datetime import date
 from functools import wraps
 from pathlib import Path
 from threading import TIMEOUT_MAX
-from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast, get_args, get_type_hints
 from urllib.parse import urlsplit
 
@@ -328,9 +327,7 @@ class Client(_Remote):
     def __enter__(self) -> Client:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

@@ -30,7 +30,7 @@ from everyword.api.arguments import (
 )
 from everyword.api.facts import list_entities, list_facts
 from everyword.api.imports import LOOK_EVERY_S, follow_path, import_path, write_events
-from everyword.api.questions import MOST_HITS, search_by_words
+from everyword.api.questions import MOST_HITS, search_hits
 from everyword.api.scope import Scope, in_pages, public, public_in_steps, public_resumable
 from everyword.api.statements import statement_filter
 from everyword.engine.engine import Progress, silent
@@ -39,7 +39,7 @@ from everyword.errors import EverywordError, InvalidInput, NotFound
 from everyword.jobs.feed import KINDS, SECRET_PREFIX, FeedScope, FeedToJson, Send, deliver, feed, waiting
 from everyword.knowledge.sessions import list_sessions, with_summaries
 from everyword.settings import AUTO
-from everyword.storage.rows import FACTS, STATEMENTS, Cursor, Extent
+from everyword.storage.rows import FACTS, STATEMENTS, Cursor
 from everyword.text.rendering import fenced, visible
 from everyword.types.events import (
     Activity,
@@ -379,7 +379,9 @@ class Admin:
         which = self.scope.filter(wing=wing, speaker=speaker, session=session, since=since, until=until)
         with self.scope.reader() as reader:
             found = reader.extent(which)
-            begin, end = _span(which, found)
+            begin = found.first_at or 0 if which.since is None else to_micros(which.since)[0]
+            end = (found.last_at or 0) + 1 if which.until is None else to_micros(which.until)[0]
+            end = max(begin, end)
             # The last part ends behind the last event.
             width = max(1, -(-(end - begin) // most))
             counts = [found.events] + [0] * (most - 1)
@@ -412,7 +414,7 @@ class Admin:
         """
         which = self.scope.filter(**conditions)
         count = None if k is None or k == AUTO else checked_count("k", k, MOST_HITS)
-        return search_by_words(self.scope, checked_question(query), count, which, self.scope.moment(now))
+        return search_hits(self.scope, checked_question(query), count, which, self.scope.moment(now), by_words=True)
 
     @public
     @spelled_out(EventConditions)
@@ -572,13 +574,6 @@ def _checked_kinds(kinds: Sequence[str]) -> tuple[str, ...]:
     if isinstance(kinds, str) or unknown:
         raise InvalidInput(f"There is no news of {kinds!r}.", fix=f"Known are {', '.join(KINDS)}.")
     return tuple(dict.fromkeys(kinds))
-
-
-def _span(which: Filter, found: Extent) -> tuple[int, int]:
-    """Tell from when to when is counted, in microseconds."""
-    begin = found.first_at or 0 if which.since is None else to_micros(which.since)[0]
-    end = (found.last_at or 0) + 1 if which.until is None else to_micros(which.until)[0]
-    return begin, max(begin, end)
 
 
 def _cursor(*numbers: int) -> str:

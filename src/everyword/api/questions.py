@@ -19,13 +19,16 @@ from everyword.types.events import Event, Filter, Hits
 MOST_HITS = 1_000
 
 
-def search_hits(scope: Scope, query: str, k: int | None, which: Filter, now: datetime) -> Hits:
-    """Search by words and, where there is a model, by vectors."""
+def search_hits(
+    scope: Scope, query: str, k: int | None, which: Filter, now: datetime, *, by_words: bool = False
+) -> Hits:
+    """Search by words and, where there is a model, by vectors; by_words: without any model."""
     engine = scope.engine
-    with scope.reader(FACTS, for_question=True) as reader:
-        model, embedder, _ = engine.models.serving(reader.file)
+    with scope.reader(*(() if by_words else (FACTS,)), for_question=True) as reader:
+        model, embedder, _ = (None, None, None) if by_words else engine.models.serving(reader.file)
         if embedder is not None:
             warm(embedder)
+        reranker = None if by_words else engine.reranker
         return search(
             reader,
             query,
@@ -36,23 +39,7 @@ def search_hits(scope: Scope, query: str, k: int | None, which: Filter, now: dat
             embedder=embedder,
             model=model if embedder is not None else None,
             encode=lambda: _encoded(scope, embedder, query),
-            reread=None if engine.reranker is None else partial(_reranked, scope, query, engine.reranker),
-        )
-
-
-def search_by_words(scope: Scope, query: str, k: int | None, which: Filter, now: datetime) -> Hits:
-    """Search by words alone, without any model."""
-    with scope.reader() as reader:
-        return search(
-            reader,
-            query,
-            scope.engine.recipe,
-            k=k,
-            now=now,
-            which=which,
-            embedder=None,
-            model=None,
-            encode=lambda: None,
+            reread=None if reranker is None else partial(_reranked, scope, query, reranker),
         )
 
 

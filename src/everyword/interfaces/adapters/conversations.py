@@ -138,7 +138,7 @@ class Conversation:
                 for number, event in enumerate(decide(), first)
             ]
 
-        write_in_turn(self.memory, f"session {self.session}", attempt)
+        write_in_turn(self.memory, f"session {self.session}", attempt, alone=True)
 
     def _event_of(self, item: Mapping[str, Any]) -> dict[str, Any]:
         """Store an item in the meta of its text; a large one, such as a tool result, becomes the text itself."""

@@ -30,22 +30,9 @@ class EverywordMemory(Memory):
         """Take a memory. options: of CrewAI's `Memory`, such as root_scope or read_only."""
         super().__init__(storage=cast("Any", _Records(memory, redact)), embedder=_no_vectors, **options)
 
-    def remember(
-        self,
-        content: str,
-        scope: str | None = None,
-        categories: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
-        importance: float | None = None,
-        source: str | None = None,
-        private: bool = False,
-        agent_role: str | None = None,
-        root_scope: str | None = None,
-    ) -> MemoryRecord | None:
-        """Store a text."""
-        stored = self.remember_many(
-            [content], scope, categories, metadata, importance, source, private, agent_role, root_scope
-        )
+    def remember(self, content: str, *options: Any, **named: Any) -> MemoryRecord | None:
+        """Store a text, with the options of `remember_many`."""
+        stored = self.remember_many([content], *options, **named)
         return stored[0] if stored else None
 
     def remember_many(

@@ -167,14 +167,14 @@ class Documents:
 
     def amend(self, known: Document, changes: Mapping[str, Json]) -> None:
         """Change members of a document's body without a new version, unless somebody else is changing it."""
-        number = self._number(self._last(known.key)) + 1
+        number = self._number(self._newest(known.key)[0]) + 1
         entry: dict[str, Json] = {"key": known.key, "number": number, "amends": dict(changes)}
         event = self._event(known.key, f"Read {known.key}", entry, wing=known.event.wing)
         _written(self.memory, [{**event, "at": time_after(self.memory, known.event.at)}])
 
     def get(self, key: str) -> Document | None:
         """Read the current version of a document."""
-        return self._resolved(key, self._last(key))
+        return self._newest(key)[1]
 
     def versions(self, key: str) -> list[Event]:
         """Read every version, oldest first, including deletions."""
@@ -265,29 +265,21 @@ class Documents:
         known = None if entry is None else self.get(entry["key"])
         return known if known is not None and known.event.id == event.id else None
 
-    def _last(self, key: str) -> Event | None:
-        """Read the newest event of a document: a version, or an amendment."""
-        for limit in (1, None):  # others may have written into the session
+    def _newest(self, key: str) -> tuple[Event | None, Document | None]:
+        """Read the newest event of a document, a version or an amendment, and the current version."""
+        last: Event | None = None
+        for limit in (1, None):  # one is mostly enough; others may have written into the session
+            last, changes = None, dict[str, Json]()
             for event in self.memory.events(session=self._session(key), newest_first=True, limit=limit):
-                if self._entry(event) is not None:
-                    return event
-        return None
-
-    def _resolved(self, key: str, last: Event | None) -> Document | None:
-        """Make the document whose newest event is given."""
-        if last is None or "amends" not in (self._entry(last) or {}):
-            return None if last is None else self._document(last, {})
-        changes: dict[str, Json] = {}
-        for event in self.memory.events(session=self._session(key), newest_first=True):
-            entry = self._entry(event)
-            if entry is not None and "amends" not in entry:
-                return self._document(event, changes)
-            changes = {**(entry or {}).get("amends", {}), **changes}
-        return None
+                if (entry := self._entry(event)) is not None:
+                    last = last or event
+                    if "amends" not in entry:
+                        return last, self._document(event, changes)
+                    changes = {**entry["amends"], **changes}
+        return last, None
 
     def _version(self, draft: Draft, race: int) -> dict[str, Json] | None:
-        last = self._last(draft.key)
-        known = self._resolved(draft.key, last)
+        last, known = self._newest(draft.key)
         if draft.body is None and known is None:
             return None
         entry: dict[str, Json] = {"key": draft.key, "number": self._number(last) + 1 + race}
@@ -513,25 +505,29 @@ class Ledger:
         return int(written) if written.isascii() and written.isdigit() else None
 
 
-def write_in_turn(memory: Memory, name: str, attempt: Callable[[int], Sequence[dict[str, Json]]]) -> None:
+def write_in_turn(
+    memory: Memory, name: str, attempt: Callable[[int], Sequence[dict[str, Json]]], *, alone: bool = False
+) -> None:
     """Write the events of an attempt, all or none; if another writer took their keys, attempt it again.
 
-    attempt: is told how often others were faster.
+    attempt: is told how often others were faster. alone: also if the other writer wrote the very same.
     """
     for race in range(_MOST_RACES):
         events = attempt(race)
-        if not events or _written(memory, events):
+        if not events or _written(memory, events, alone=alone):
             return
     raise StoreBusy(f"Too many concurrent changes of {name}.", fix="Try again.")
 
 
-def _written(memory: Memory, events: Sequence[dict[str, Json]]) -> bool:
+def _written(memory: Memory, events: Sequence[dict[str, Json]], *, alone: bool = False) -> bool:
     """Write events; tell whether no other writer took a key."""
     try:
         # The adapter has redacted the values; keys, names and numbers must stay intact.
-        return all(one.new for one in memory.add_many(events, redact="none"))
+        batch = memory.add_many(events, redact="none")
     except KeyConflict:
         return False
+    pairs = zip(batch, events, strict=True)
+    return all(one.new or (not alone and one.event.meta == event["meta"]) for one, event in pairs)
 
 
 class AgentTools:

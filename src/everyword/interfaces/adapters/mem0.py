@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from hashlib import md5
 from itertools import islice
-from types import TracebackType
 from typing import Any, cast
 from uuid import UUID, uuid5
 
@@ -286,9 +285,7 @@ class Mem0:
     def __enter__(self) -> Mem0:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         self.close()
 
     def _known(self, memory_id: str) -> Document:
@@ -347,9 +344,7 @@ class AsyncMem0:
     async def __aenter__(self) -> AsyncMem0:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *failure: object) -> None:
         self.close()
 
 
