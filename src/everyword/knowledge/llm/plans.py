@@ -40,7 +40,7 @@ from everyword.types.concepts import (
     UpdatePlan,
     concept_id,
 )
-from everyword.types.events import Event, Json, raw_event_id
+from everyword.types.events import Event, Json
 from everyword.types.times import from_micros
 
 MOST_MADE = 6  # concepts in one answer
@@ -321,7 +321,7 @@ def _carry_out_all(engine: Engine, writer: Writer, view: View, proposal: Proposa
     refused = list(proposal.refused)
     for plan in proposal.plans:
         try:
-            carry_out(writer, executor, cause, plan)
+            carry_out(executor, cause, plan)
         except InvalidInput as error:
             refused.append(str(error))
         else:
@@ -353,8 +353,7 @@ def _view(reader: Reader, engine: Engine) -> View:
         reader, wing=None, now=from_micros(engine.now()), budget=WINDOW_TOKENS, tokenizer=engine.tokenizer
     )
     lines = {item.id: item.text for item in window.items if item.kind == "event"}
-    raw = [raw_id for id in lines if (raw_id := raw_event_id(id)) is not None]
-    known = sorted(reader.find(raw).values(), key=lambda one: one.seq)
+    known = sorted(reader.known(lines).values(), key=lambda one: one.seq)
     # A window shows concepts that have a label. The LLM may find one for the others.
     holding = [id for held in reader.held_by([one.seq for one in known]).values() for id in held]
     ids = list(dict.fromkeys((*(item.id for item in window.items if item.kind == "concept"), *holding)))
