@@ -213,11 +213,8 @@ class Concepts:
         """Leave out what rests on other wings' events."""
         if self.scope.wing is None:
             return entries
-        from everyword.types.events import raw_event_id
-
-        raw = {id: raw_id for one in entries for id in one.events if (raw_id := raw_event_id(id)) is not None}
-        found = reader.find(list(raw.values()))
-        here = {id for id, raw_id in raw.items() if raw_id in found and found[raw_id].event.wing == self.scope.wing}
+        found = reader.known(id for one in entries for id in one.events)
+        here = {id for id, known in found.items() if known.event.wing == self.scope.wing}
         return [one for one in entries if one.events and set(one.events) <= here]
 
 

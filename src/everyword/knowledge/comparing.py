@@ -70,7 +70,6 @@ class Outcome:
     reason: str
     target: Statement | None = None
     ended: tuple[Statement, ...] = ()  # what is over besides
-    reinforces: bool = False
     ends_at: datetime | None = None  # UPDATE, RETRACT: when the target ended. ADD: since when the draft itself is past
 
 
@@ -110,7 +109,7 @@ def decide(draft: StatementDraft, known: Sequence[Statement], compare: Compare) 
     for one in near[:MOST_COMPARED]:
         verdict = compare(draft, one)
         if verdict is Verdict.SAME and _numbers(draft) == _numbers(one) and not _adds_name(draft, one):
-            return Outcome(action=Action.NONE, target=one, reinforces=True, reason="said before")
+            return Outcome(action=Action.NONE, target=one, reason="said before")
         outcome = _closing(draft, one, verdict)
         # A deed does one thing: a second task that it seems to fulfil is mostly another matter in like words.
         if outcome is not None and not (closed and verdict is Verdict.FULFILS):
@@ -176,7 +175,7 @@ def _in_slot(draft: StatementDraft, near: Sequence[Statement]) -> Outcome | None
                 return Outcome(action=Action.RETRACT, target=one, ends_at=ended_at(draft, one), reason="no longer so")
             continue
         if agrees:
-            return Outcome(action=Action.NONE, target=one, reinforces=True, reason="said before")
+            return Outcome(action=Action.NONE, target=one, reason="said before")
         if _is_late(draft, one):
             late = "older than what is known; it keeps its place in the past"
             return Outcome(action=Action.ADD, ends_at=one.valid_from, reason=late)
@@ -195,7 +194,7 @@ def _repeated(draft: StatementDraft, near: Sequence[Statement]) -> Outcome | Non
         if not same or not mine or len(mine & theirs) < SAME_WORDS * len(mine | theirs) or not _same_day(draft, one):
             continue
         if _numbers(draft) == _numbers(one):
-            return Outcome(action=Action.NONE, target=one, reinforces=True, reason="said before")
+            return Outcome(action=Action.NONE, target=one, reason="said before")
     return None
 
 

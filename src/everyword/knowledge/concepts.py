@@ -64,7 +64,7 @@ from everyword.types.concepts import (
     UpdatePlan,
     entry_id,
 )
-from everyword.types.events import EVENT_PREFIX, Event, Json, raw_event_id
+from everyword.types.events import EVENT_PREFIX, Event, Json
 from everyword.types.records import RecordKind
 from everyword.types.serialization import from_json, to_json
 from everyword.types.times import from_micros, to_micros
@@ -147,13 +147,9 @@ def drop_folding(writer: Writer, engine: Engine) -> None:
 
 def executor_for(engine: Engine, writer: Writer, mark: FoldMark) -> Executor:
     """Create the executor of plans on the graph at a mark."""
-    return _executor(engine, writer, mark)[0]
-
-
-def _executor(engine: Engine, writer: Writer, mark: FoldMark) -> tuple[Executor, EventLog]:
     log = EventLog(writer)
     graph = engine.cache(GraphCache).take(writer.space, mark) or _load(writer, log, _profile(engine, mark))
-    return Executor(writer, graph, log), log
+    return Executor(writer, graph, log)
 
 
 def cause_of(seq: int, event: Event) -> Cause:
@@ -162,26 +158,11 @@ def cause_of(seq: int, event: Event) -> Cause:
     return Cause(seq=seq, event_id=event.id, at=at, recorded_at=recorded)
 
 
-def carry_out(writer: Writer, executor: Executor, cause: Cause, plan: UpdatePlan) -> None:
+def carry_out(executor: Executor, cause: Cause, plan: UpdatePlan) -> None:
     """Carry out the plan of an LLM completely, or raise an error and change nothing."""
-    for one in plan.operations:
-        match one:
-            case UpdateNode(label=str(label)):
-                if writer.concept_of_label(label) not in (None, one.id):
-                    raise _refusal(f"the label {label!r} belongs to another concept")
-            case RemoveNode(target=str(target)):
-                counted = {member.event_id for member in writer.members([target])}
-                if one.id in counted and len(counted) <= LEAST_GROUNDS:
-                    raise _refusal(f"fewer than {LEAST_GROUNDS} events would be left to {target}")
-            case _:
-                pass
     executor.begin(cause)
     executor.run(plan, Debt.PROPOSAL)
     executor.flush()
-
-
-def _refusal(why: str) -> InvalidInput:
-    return InvalidInput(f"The plan was refused: {why}.", fix="Nothing was changed.")
 
 
 class _DryRunDone(Exception):
@@ -195,16 +176,16 @@ def fold_rows(engine: Engine, writer: Writer, rows: Sequence[tuple[int, Event]])
     rows = [(seq, event) for seq, event in rows if owed is None or seq < owed]
     if not rows:
         return 0, []
-    executor, log = _executor(engine, writer, mark)
+    executor = executor_for(engine, writer, mark)
     worth = _worth_folding(engine, writer, rows)
-    log.prepare(rows, worth)
+    executor.log.prepare(rows, worth)
     plans = _plans(writer, [seq for seq, _ in rows])
     for seq, event in rows:
-        _fold_one(engine, executor, log, seq, event, writer, worth=seq in worth)
+        _fold_one(engine, executor, seq, event, writer, worth=seq in worth)
         for plan in plans.get(seq, ()):
             # Skip a plan that no longer fits: forgetting may have changed its concepts.
             with suppress(InvalidInput):
-                carry_out(writer, executor, cause_of(seq, event), plan)
+                carry_out(executor, cause_of(seq, event), plan)
     executor.flush()
     reached = mark._replace(upto=rows[-1][0])
     writer.set_fold_mark(reached)
@@ -245,9 +226,7 @@ def _worth_folding(engine: Engine, writer: Writer, rows: Sequence[tuple[int, Eve
     return {seq for seq, (_, body) in writer.model_readings(said).items() if states_something(body)}
 
 
-def _fold_one(
-    engine: Engine, executor: Executor, log: EventLog, seq: int, event: Event, writer: Writer, *, worth: bool
-) -> None:
+def _fold_one(engine: Engine, executor: Executor, seq: int, event: Event, writer: Writer, *, worth: bool) -> None:
     undone = _undo_of(event)
     if undone is not None:
         found = writer.fold_entry(undone)
@@ -258,7 +237,7 @@ def _fold_one(
         return
     if not worth:
         return
-    moment = log.moments([seq])[seq]
+    moment = executor.log.moments([seq])[seq]
     if not len(moment.vector):
         return
     try:
@@ -419,8 +398,7 @@ class EventLog:
         return {seq: moment_of(one, seq, vectors.get(seq), said[seq].quotes) for seq, one in self.events(seqs).items()}
 
     def known(self, ids: Iterable[str]) -> dict[str, int]:
-        raw = {raw_id: id for id in ids if (raw_id := raw_event_id(id)) is not None}
-        return {raw[raw_id]: one.seq for raw_id, one in self._reader.find(list(raw)).items()}
+        return {id: one.seq for id, one in self._reader.known(ids).items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -439,7 +417,7 @@ class Executor:
     def __init__(self, writer: Writer, graph: Graph, log: EventLog) -> None:
         self.graph = graph
         self.entries: list[JournalEntry] = []
-        self._writer, self._log = writer, log
+        self._writer, self.log = writer, log
         self._changed: dict[str, None] = {}
         self._bodies: dict[str, dict[str, Any]] = {}  # wordings that were read or written
         self._moments: dict[str, Moment] = {}
@@ -515,7 +493,7 @@ class Executor:
             self._drop(id)
             return
         seqs = [one.seq for one in self._writer.members([id])]
-        vectors = self._log.vectors(seqs)
+        vectors = self.log.vectors(seqs)
         last_at, touched = self._writer.member_reach(id)
         node = Node(id=id, label=str(self._stored_body(id)["label"]), size=len(seqs), touched=touched, last_at=last_at)
         node.total = summed(vectors[seq] for seq in sorted(vectors))
@@ -552,7 +530,7 @@ class Executor:
         return replace(plan, operations=tuple(operations))
 
     def _words(self, seqs: Sequence[int], node: Node | None = None) -> dict[str, Json]:
-        said = self._log.said(seqs)
+        said = self.log.said(seqs)
         if not said:
             return {"label": "", "description": "", "keys": [], "names": [], "written_by": _RULES}
         id = None if node is None else node.id
@@ -583,7 +561,7 @@ class Executor:
 
     def _central(self, seqs: Sequence[int]) -> int:
         """Find the event that is most like all of them."""
-        vectors = self._log.vectors(seqs)
+        vectors = self.log.vectors(seqs)
         total = summed(vectors[seq] for seq in sorted(vectors))
         products = {seq: int(np.dot(vector, total)) for seq, vector in vectors.items() if len(vector) == len(total)}
         return min(products, key=lambda seq: (-products[seq], seq), default=seqs[0])
@@ -636,7 +614,14 @@ class Executor:
                 if self.graph.kept_apart(one.id, one.absorbed):
                     return "a person separated them"
                 needed = (one.id, one.absorbed)
-            case UpdateNode() | RemoveNode():
+            case UpdateNode():
+                if one.label is not None and self._writer.concept_of_label(one.label) not in (None, one.id):
+                    return f"the label {one.label!r} belongs to another concept"
+                needed = (one.id,)
+            case RemoveNode():
+                members = [row.event_id for row in self._writer.members([one.target])] if one.target else []
+                if one.id in members and len(members) <= LEAST_GROUNDS:
+                    return f"fewer than {LEAST_GROUNDS} events would be left to {one.target}"
                 needed = (one.id,)
         ids = (*one.grounded_in, *needed)
         missing = next((id for id in ids if id not in known and id not in new and not self._stands(id)), None)
@@ -698,7 +683,7 @@ class Executor:
         self._writer.close_node(act, goes.id, into=stays.id)
         self._drop(goes.id)
         moved = [member.seq for member in self._writer.members_by(act.entry)]
-        vectors = self._log.vectors(moved)
+        vectors = self.log.vectors(moved)
         stays.size += len(moved)
         stays.total = plus(stays.total, summed(vectors[seq] for seq in sorted(vectors)))
         stays.window = self._window([seq for seq, _ in stays.window] + moved)
@@ -736,7 +721,7 @@ class Executor:
         return self.graph.nodes[id]
 
     def _window(self, seqs: Sequence[int]) -> tuple[tuple[int, tuple[str, ...]], ...]:
-        moments = self._log.moments(seqs[-WINDOW:])
+        moments = self.log.moments(seqs[-WINDOW:])
         return tuple((seq, moments[seq].terms) for seq in seqs[-WINDOW:] if seq in moments)
 
     def _act(
@@ -769,8 +754,8 @@ class Executor:
     def _moment(self, id: str) -> Moment:
         found = self._moments.get(id) or self.graph.loose_event(id)
         if found is None:
-            seq = self._log.known([id])[id]
-            found = self._log.moments([seq])[seq]
+            seq = self.log.known([id])[id]
+            found = self.log.moments([seq])[seq]
         self._moments[id] = found
         return found
 
@@ -778,10 +763,10 @@ class Executor:
         """Find the seqs of the events that exist."""
         near = {id: one for id in ids if (one := self._moments.get(id) or self.graph.loose_event(id)) is not None}
         far = sorted(id for id in ids if id not in near)
-        return {**{id: one.seq for id, one in near.items()}, **(self._log.known(far) if far else {})}
+        return {**{id: one.seq for id, one in near.items()}, **(self.log.known(far) if far else {})}
 
     def _ids(self, seqs: Sequence[int]) -> Iterable[str]:
-        return [event.id for event in self._log.events(seqs).values()]
+        return [event.id for event in self.log.events(seqs).values()]
 
     def _stored_body(self, id: str) -> dict[str, Any]:
         if id not in self._bodies:

@@ -21,7 +21,7 @@ from everyword.knowledge.timeline import timeline
 from everyword.storage.protocol import Reader, Writer
 from everyword.storage.rows import FACTS, SPEAKS, FactKey, Known, MentionRow, NameRow
 from everyword.storage.sql.graph import fact_line, single_of
-from everyword.types.events import Event, Span, raw_event_id
+from everyword.types.events import Event, Span
 from everyword.types.graph import RELATIONS, EntityType, FactDraft, KnownName, Mention, entity_id, name_key
 from everyword.types.records import RecordKind, events_of, speaks_for
 from everyword.types.statements import BY_HAND, Statement, StatementDraft
@@ -253,8 +253,7 @@ def _ends_by(writer: Writer, statement_id: str) -> list[FactDraft]:
 def _stated_at(writer: Writer, id: str) -> tuple[Statement | None, list[Statement], list[FactDraft]]:
     """Find a statement, the others of its event, and the claims of that event."""
     statement = writer.statement(id)
-    raw_id = raw_event_id(statement.event_id) if statement is not None else None
-    seqs = [known.seq for known in writer.find([raw_id]).values()] if raw_id is not None else []
+    seqs = [known.seq for known in writer.known([statement.event_id]).values()] if statement is not None else []
     others = [one for several in writer.statements_of(seqs).values() for one in several if one.id != id]
     return statement, others, [row.draft for row in writer.claims_of(seqs=seqs)] if seqs else []
 

@@ -30,7 +30,6 @@ from everyword.types.events import (
     Span,
     SummaryPart,
     Theme,
-    raw_event_id,
 )
 from everyword.types.statements import TO_DO, Stance, Statement, StatementKind, Status
 from everyword.types.trust import states_nothing
@@ -116,8 +115,7 @@ def told_in(reader: Reader, times: Sequence[Filter], names: Sequence[str]) -> li
                 if inside and (not words or any(word in said for word in words)):
                     found.setdefault(one.event_id, one)
     best = sorted(found.values(), key=lambda one: -one.score)
-    known = reader.find([id for one in best if (id := raw_event_id(one.event_id)) is not None])
-    places = {one.event.id: one for one in known.values()}
+    places = reader.known(one.event_id for one in best)
     return [
         Hit(event=places[one.event_id].event, score=0.0, span=one.span, scores=(), seq=places[one.event_id].seq)
         for one in best

@@ -44,7 +44,7 @@ from everyword.models.reader.reader import Reader as ModelReader
 from everyword.models.reader.rows import Side
 from everyword.storage.protocol import Reader, Writer
 from everyword.storage.rows import STATEMENTS
-from everyword.types.events import Change, Event, Span, fingerprint, raw_event_id
+from everyword.types.events import Change, Event, Span, fingerprint
 from everyword.types.statements import Stance, Statement, StatementDraft, Status, adopt, statement_id
 from everyword.types.times import from_micros, to_micros
 from everyword.types.trust import HIGHEST_LEVEL, effective_at, level_of
@@ -275,8 +275,7 @@ class _Known:
         return verdict
 
     def _side(self, known: Statement) -> Side | None:
-        raw_id = raw_event_id(known.event_id)
-        found = self.writer.find([raw_id]).get(raw_id) if raw_id is not None else None
+        found = self.writer.known([known.event_id]).get(known.event_id)
         return self._of(found.seq, found.event, known.span, known.about) if found is not None else None
 
     def _of(self, seq: int, event: Event, span: Span, about: str | None) -> Side:
@@ -285,9 +284,8 @@ class _Known:
 
     def levels(self, statements: Sequence[Statement]) -> dict[str, int]:
         """Tell how far the sources of statements are trusted, by the statements' ids."""
-        raw = {one.event_id: raw_event_id(one.event_id) or b"" for one in statements}
-        found = {known.event.id: known.event for known in self.writer.find(list(raw.values())).values()}
-        return {one.id: level_of(found[one.event_id]) if one.event_id in found else 0 for one in statements}
+        found = self.writer.known(one.event_id for one in statements)
+        return {one.id: level_of(found[one.event_id].event) if one.event_id in found else 0 for one in statements}
 
     def add(self, seq: int, statement: Statement) -> None:
         self.writer.put_statement(seq, statement, _hashed(_about(statement), keys_of(statement)))
@@ -337,7 +335,7 @@ def _settle(state: _Known, seq: int, reading: Reading, draft: StatementDraft) ->
     outcome = decide(draft, state.like(draft), state.compare(seq, reading))
     if outcome.action is Action.ADD and id in reading.follows:
         followed = state.writer.statement(reading.follows[id])
-        outcome = _as_stated(draft, followed, "as an LLM reads it") or outcome
+        outcome = _as_stated(draft, followed) or outcome
     outcome = _by_trust(state, event, draft, outcome)
     target = outcome.target.id if outcome.target else None
     if outcome.action is Action.NONE:
@@ -397,8 +395,8 @@ def _in_zone(draft: StatementDraft, event: Event) -> StatementDraft:
     return replace(draft, date=date, valid_from=since and known(since), valid_to=until and known(until))
 
 
-def _as_stated(draft: StatementDraft, target: Statement | None, reason: str) -> Outcome | None:
-    """Accept that a statement ends or replaces a known one, unless it is about an earlier time."""
+def _as_stated(draft: StatementDraft, target: Statement | None) -> Outcome | None:
+    """Accept what an LLM says: that a statement ends or replaces a known one, unless it is about an earlier time."""
     ends = draft.valid_to or draft.valid_from
     if target is None or ends is None or draft.stance is Stance.MAYBE:
         return None
@@ -407,12 +405,12 @@ def _as_stated(draft: StatementDraft, target: Statement | None, reason: str) -> 
     if target.valid_from is not None and ends < target.valid_from:
         return None
     if draft.stance is Stance.STILL:
-        return Outcome(action=Action.NONE, target=target, reinforces=True, reason=f"still so, {reason}")
+        return Outcome(action=Action.NONE, target=target, reason="still so, as an LLM reads it")
     if draft.stance in (Stance.ENDED, Stance.DONE) or draft.negated != target.negated:
-        return Outcome(action=Action.RETRACT, target=target, ends_at=ends, reason=f"over, {reason}")
+        return Outcome(action=Action.RETRACT, target=target, ends_at=ends, reason="over, as an LLM reads it")
     if draft.kind is not target.kind:
         return None
-    return Outcome(action=Action.UPDATE, target=target, ends_at=ends, reason=f"takes its place, {reason}")
+    return Outcome(action=Action.UPDATE, target=target, ends_at=ends, reason="takes its place, as an LLM reads it")
 
 
 def _correct(state: _Known, seq: int, reading: Reading, abouts: set[str] | None) -> None:

@@ -31,6 +31,7 @@ from everyword.types.concepts import (
     LEAST_GROUNDS,
     AddEdge,
     AddNode,
+    Concept,
     EdgeKind,
     MergeNodes,
     Operation,
@@ -39,7 +40,7 @@ from everyword.types.concepts import (
     UpdatePlan,
     concept_id,
 )
-from everyword.types.events import Event, Json, raw_event_id
+from everyword.types.events import Event, Json
 from everyword.types.times import from_micros
 
 MOST_MADE = 6  # concepts in one answer
@@ -69,80 +70,63 @@ SCHEMA: Schema = object_schema(
 )
 
 
-class ShownConcept(NamedTuple):
-    """A concept in the window."""
-
-    id: str
-    label: str
-    description: str
-    events: int  # how many it has in all
-    by_rules: bool  # nobody but rules has worded it yet
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownEvent:
+class ShownEvent(NamedTuple):
     """An event in the window."""
 
-    id: str
-    text: str  # as it was said
+    seq: int
+    event: Event
     line: str  # as it is shown
-    speaker: str
     concepts: Mapping[str, EdgeKind]  # that it belongs to, the strongest first
 
+    @property
+    def id(self) -> str:
+        return self.event.id
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+
+class View(NamedTuple):
     """The window, as an LLM is shown it."""
 
     space: str
-    concepts: tuple[ShownConcept, ...]
-    events: tuple[ShownEvent, ...]
-    goals: tuple[str, ...] = ()
-    domain: str = ""  # what the profile says of the memory
+    concepts: Sequence[Concept]
+    events: Sequence[ShownEvent]
+    goals: Sequence[str]
+    domain: str  # what the profile says of the memory
 
     @property
     def is_worth_a_look(self) -> bool:
         """Tell whether there is anything that rules alone have seen, or enough that they made nothing of."""
         homeless = sum(not one.concepts for one in self.events)
-        return any(one.by_rules for one in self.concepts) or homeless >= LEAST_GROUNDS
+        return any(one.written_by == _RULES for one in self.concepts) or homeless >= LEAST_GROUNDS
 
     def prompt(self) -> str:
         """Write the window as JSON, so that no text can pose as another part."""
         numbers = {one.id: number for number, one in enumerate(self.concepts, 1)}
-        shown = {
-            "concepts": [
-                {"number": number, "label": one.label, "description": one.description, "worded": not one.by_rules}
-                for number, one in enumerate(self.concepts, 1)
-            ],
-            "events": [
-                {
-                    "number": number,
-                    "text": one.line,
-                    "concepts": [numbers[id] for id in one.concepts if id in numbers],
-                }
-                for number, one in enumerate(self.events, 1)
-            ],
-            "goals": list(self.goals),
-            **({"domain": self.domain} if self.domain else {}),
-        }
-        return json_text(shown, indent=1)
+        concepts = [
+            {"number": n, "label": one.label, "description": one.description, "worded": one.written_by != _RULES}
+            for n, one in enumerate(self.concepts, 1)
+        ]
+        events = [
+            {"number": n, "text": one.line, "concepts": [numbers[id] for id in one.concepts if id in numbers]}
+            for n, one in enumerate(self.events, 1)
+        ]
+        shown = {"concepts": concepts, "events": events, "goals": list(self.goals)}
+        return json_text(shown | ({"domain": self.domain} if self.domain else {}), indent=1)
 
     def of(self, id: str) -> list[ShownEvent]:
         """List the events that count for a concept, as far as they are shown."""
         return [one for one in self.events if id in one.concepts]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+Shown = TypeVar("Shown", Concept, ShownEvent)
+Entry = Mapping[str, Any]
+
+
+class Proposal(NamedTuple):
     """What an LLM proposed: plans, and why some are none."""
 
     extractor: str
-    plans: tuple[UpdatePlan, ...] = ()
-    refused: tuple[str, ...] = ()
-
-
-Shown = TypeVar("Shown", ShownConcept, ShownEvent)
-Entry = Mapping[str, Any]
+    plans: list[UpdatePlan]
+    refused: list[str]
 
 
 def propose(llm: LLM, view: View) -> Proposal:
@@ -159,16 +143,15 @@ def propose(llm: LLM, view: View) -> Proposal:
         "words": reader.worded,
         "links": reader.linked,
     }
-    plans: list[UpdatePlan] = []
-    refused: list[str] = []
+    found = Proposal(extractor, [], [])
     for part, operations in read.items():
         # An event comes in before another goes: a concept of three may change one of them for another.
         for entry in sorted(reply.value[part], key=lambda one: not one.get("belongs", True)):
             try:
-                plans.append(UpdatePlan(operations=tuple(operations(entry)), proposed_by=extractor))
+                found.plans.append(UpdatePlan(operations=tuple(operations(entry)), proposed_by=extractor))
             except Refused as reason:
-                refused.append(str(reason))
-    return Proposal(extractor=extractor, plans=tuple(plans), refused=tuple(refused))
+                found.refused.append(str(reason))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,16 +238,16 @@ class _Answer:
         quotes: list[list[Json]] = []
         for one in entry["quotes"]:
             event, quote = self._event(one["event"]), one["quote"].strip()
-            place = visible(event.text).find(quote) if quote else -1
+            place = visible(event.event.text).find(quote) if quote else -1
             if place < 0:
                 raise Refused(f"nobody said {quote[:LONGEST_LABEL]!r}")
             if event.id not in own:
                 raise Refused("it words a concept by an event that does not belong to it")
-            quotes.append([event.id, event.text[place : place + len(quote)]])
+            quotes.append([event.id, event.event.text[place : place + len(quote)]])
         if not quotes:
             raise Refused("it words a concept and cites nothing")
-        texts = [one.text for one in events]
-        fault = unheard(label, texts) or beyond(description, texts, [one.speaker for one in events])
+        texts = [one.event.text for one in events]
+        fault = unheard(label, texts) or beyond(description, texts, [one.event.speaker or "" for one in events])
         if fault is not None:
             raise Refused(fault)
         return as_written(label, texts), description, quotes
@@ -276,7 +259,7 @@ class _Answer:
             raise Refused("it cites no event of the concepts that it changes")
         return own
 
-    def _concept(self, number: int) -> ShownConcept:
+    def _concept(self, number: int) -> Concept:
         return _at(self.view.concepts, number, "concept")
 
     def _event(self, number: int) -> ShownEvent:
@@ -318,7 +301,7 @@ def _plan(engine: Engine, llm: LLM, job: Job) -> int:
     proposal = propose(llm, view)
     with engine.store.writer(space) as writer:
         # Jobs that arrived meanwhile stay in the queue.
-        if not _still_there(writer, view.events):
+        if len(writer.outlines([one.seq for one in view.events])) < len(view.events):
             writer.file.fail_job(job, error="Some of its events were forgotten meanwhile.", due_at=engine.now())
             return 0
         if writer.file.finish_jobs(waiting):
@@ -338,7 +321,7 @@ def _carry_out_all(engine: Engine, writer: Writer, view: View, proposal: Proposa
     refused = list(proposal.refused)
     for plan in proposal.plans:
         try:
-            carry_out(writer, executor, cause, plan)
+            carry_out(executor, cause, plan)
         except InvalidInput as error:
             refused.append(str(error))
         else:
@@ -370,8 +353,7 @@ def _view(reader: Reader, engine: Engine) -> View:
         reader, wing=None, now=from_micros(engine.now()), budget=WINDOW_TOKENS, tokenizer=engine.tokenizer
     )
     lines = {item.id: item.text for item in window.items if item.kind == "event"}
-    raw = [raw_id for id in lines if (raw_id := raw_event_id(id)) is not None]
-    known = sorted(reader.find(raw).values(), key=lambda one: one.seq)
+    known = sorted(reader.known(lines).values(), key=lambda one: one.seq)
     # A window shows concepts that have a label. The LLM may find one for the others.
     holding = [id for held in reader.held_by([one.seq for one in known]).values() for id in held]
     ids = list(dict.fromkeys((*(item.id for item in window.items if item.kind == "concept"), *holding)))
@@ -379,34 +361,13 @@ def _view(reader: Reader, engine: Engine) -> View:
     held: dict[str, list[Member]] = {}
     for member in reader.members(ids):
         held.setdefault(member.event_id, []).append(member)
-    return View(
-        space=reader.space,
-        concepts=tuple(
-            ShownConcept(one.id, one.label, one.description, one.events, one.written_by == _RULES)
-            for id in ids
-            if (one := concepts.get(id)) is not None and one.closed_at is None
-        ),
-        events=tuple(_shown_event(one.event, lines[one.event.id], held.get(one.event.id, ())) for one in known),
-        goals=tuple(item.text for item in window.items if item.kind == "intent"),
-        domain=load_profile(engine.settings.chosen_profile).prompt,
-    )
-
-
-def _shown_event(event: Event, line: str, members: Iterable[Member]) -> ShownEvent:
-    """Show an event with its concepts, strongest first."""
-    ranked = sorted(members, key=lambda one: (-one.weight, one.concept))
-    return ShownEvent(
-        id=event.id,
-        text=event.text,
-        line=line,
-        speaker=event.speaker or "",
-        concepts={one.concept: one.kind for one in ranked},
-    )
-
-
-def _still_there(reader: Reader, events: Sequence[ShownEvent]) -> bool:
-    raw = [raw_id for one in events if (raw_id := raw_event_id(one.id)) is not None]
-    return len(reader.find(raw)) == len(raw)
+    domain = load_profile(engine.settings.chosen_profile).prompt
+    shown: list[ShownEvent] = []
+    for seq, event in ((one.seq, one.event) for one in known):
+        ranked = sorted(held.get(event.id, ()), key=lambda one: (-one.weight, one.concept))
+        shown.append(ShownEvent(seq, event, lines[event.id], {one.concept: one.kind for one in ranked}))
+    standing = [one for id in ids if (one := concepts.get(id)) is not None and one.closed_at is None]
+    return View(reader.space, standing, shown, [one.text for one in window.items if one.kind == "intent"], domain)
 
 
 def _sources(reader: Reader, view: View, plan: UpdatePlan) -> Iterable[int]:
@@ -414,15 +375,13 @@ def _sources(reader: Reader, view: View, plan: UpdatePlan) -> Iterable[int]:
 
     If it uses words of no shown event, these may come from any event of the concept.
     """
-    shown = {one.id: one for one in view.events}
-    raw = {raw_id: id for id in shown if (raw_id := raw_event_id(id)) is not None}
-    seqs = {known.event.id: known.seq for known in reader.find(list(raw)).values()}
-    terms = {id: set(question_terms(one.line)) for id, one in shown.items()}
+    seqs = {one.id: one.seq for one in view.events}
+    terms = {one.seq: set(question_terms(one.line)) for one in view.events}
     for operation in plan.operations:
         yield from (seqs[id] for id in operation.grounded_in if id in seqs)
         if not isinstance(operation, AddNode | UpdateNode):
             continue
         used = set(question_terms(f"{operation.label} {operation.description}"))
-        yield from (seqs[id] for id, words in terms.items() if words & used)
-        if used - {word for words in terms.values() for word in words}:
+        yield from (seq for seq, words in terms.items() if words & used)
+        if used.difference(*terms.values()):
             yield from (member.seq for member in reader.members([operation.id]))

@@ -36,7 +36,7 @@ from everyword.storage.protocol import Reader, Writer
 from everyword.storage.rows import READ, STATEMENTS, Job
 from everyword.text.spans import prose
 from everyword.text.terms import question_terms
-from everyword.types.events import Event, raw_event_id
+from everyword.types.events import Event
 from everyword.types.graph import Entity
 from everyword.types.statements import Statement
 from everyword.types.trust import UNVOUCHED
@@ -111,14 +111,12 @@ def _similar(reader: Reader, seq: int, event: Event, names: Sequence[str]) -> tu
     abouts = list(dict.fromkeys((speaker_name(event), *named)))[:_ABOUTS_SHOWN]
     words = set(question_terms(event.text[:LONGEST_READ]))
     standing = [one for about in abouts for one in reader.standing(about, limit=_COMPARED)]
-    raw = {one.event_id: raw_id for one in standing if (raw_id := raw_event_id(one.event_id)) is not None}
-    found = reader.find(list(raw.values()))
-    seqs = {id: found[raw_id].seq for id, raw_id in raw.items() if raw_id in found}
-    earlier = [one for one in standing if seqs.get(one.event_id, seq) < seq]
+    found = reader.known(one.event_id for one in standing)
+    earlier = [one for one in standing if one.event_id in found and found[one.event_id].seq < seq]
     earlier.sort(key=lambda one: -len(words & set(question_terms(one.content))))
     chosen = earlier[:_KNOWN_SHOWN]
-    ids = {one.event_id for one in chosen}
-    return chosen, {known.seq: known.event for known in found.values() if known.event.id in ids}
+    sources = [found[one.event_id] for one in chosen]
+    return chosen, {known.seq: known.event for known in sources}
 
 
 def _entities(
@@ -168,8 +166,7 @@ def _sources(reader: Reader, kind: str, id: str, grounds: Mapping[str, Sequence[
     if kind == "concept":
         return [member.seq for member in reader.members([id])]
     ids = grounds.get(id, ()) if kind == "intent" else (id,)
-    raw = [raw_id for one in ids if (raw_id := raw_event_id(one)) is not None]
-    return [known.seq for known in reader.find(raw).values()]
+    return [known.seq for known in reader.known(ids).values()]
 
 
 # Events whose readings are derived in one transaction. Deriving costs as much for one event as for many, so rounds

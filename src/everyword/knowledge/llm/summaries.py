@@ -19,7 +19,7 @@ from everyword.storage.protocol import Reader, Writer
 from everyword.storage.rows import PLAN, SUMMARISE, Job, WrittenRow
 from everyword.text.rendering import LONGEST_NAME, json_text, one_line
 from everyword.types.concepts import Debt, JournalEntry
-from everyword.types.events import PROGRAMS, Event, WrittenSentence, raw_event_id
+from everyword.types.events import PROGRAMS, Event, WrittenSentence
 from everyword.types.times import day_in_words
 from everyword.types.trust import states_nothing
 
@@ -188,9 +188,8 @@ def _summarise(engine: Engine, llm: LLM, job: Job) -> int:
             writer.finish_jobs([job])
         return 0
     written = write_summary(llm, events)
-    ids = [raw_id for event in events if (raw_id := raw_event_id(event.id)) is not None]
     with engine.store.writer(job.space) as writer:
-        if len(writer.find(ids)) < len(ids):
+        if len(writer.known(event.id for event in events)) < len(events):
             writer.file.fail_job(job, error="Some of its events were forgotten meanwhile.", due_at=engine.now())
             return 0
         if writer.file.finish_jobs([job]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import accumulate
 from types import MappingProxyType
@@ -47,7 +47,7 @@ from everyword.storage.sql.row_mapping import (
 from everyword.storage.sql.snapshot import Row, Snapshot, array, words
 from everyword.storage.sql.statements import StatementRows
 from everyword.text.terms import ANALYSIS_VERSION
-from everyword.types.events import Event, Filter, Receipt, Session
+from everyword.types.events import Event, Filter, Receipt, Session, raw_event_id
 from everyword.types.service import ApiKey, Permission, Webhook
 from everyword.types.times import from_micros, optional_moment, to_micros
 
@@ -80,6 +80,11 @@ class Reader(StatementRows, GraphRows, ConceptRows):
 
     def find(self, raw_ids: Sequence[bytes]) -> dict[bytes, Known]:
         return {row[0]: self._known(row) for row in self._rows_of("events_by_id", raw_ids)}
+
+    def known(self, ids: Iterable[str]) -> dict[str, Known]:
+        """Look events up by their ids."""
+        raw_ids = [raw_id for id in dict.fromkeys(ids) if (raw_id := raw_event_id(id)) is not None]
+        return {one.event.id: one for one in self.find(raw_ids).values()}
 
     def find_between(self, first: bytes, last: bytes) -> list[Known]:
         """Look up the events whose raw ids lie between two, both included."""
