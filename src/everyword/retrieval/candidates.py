@@ -151,7 +151,7 @@ def gather(scope: SearchScope, encode: EncodeQuestion, times: Sequence[Window]) 
         for time in times:
             _add_time(arms, scope, config.times, question, time)
     if config.statements is not None and scope.terms:
-        seqs = np.union1d(by_words.seqs, _seqs_of(arms)).tolist()
+        seqs = list({*by_words.seqs.tolist(), *_seqs_of(arms).tolist()})
         ranked = by_statements(scope.reader, scope.terms, seqs, config.statements)
         _add_arm(arms, STATEMENTS_ARM, _permitted(ranked, scope.allowed))
     return Gathered(_fused(arms, config, question.unread if question is not None else 0.0), question)
@@ -227,7 +227,9 @@ def _add_arm(arms: dict[str, Places], name: str, ranking: Ranking) -> None:
 
 
 def _seqs_of(arms: Mapping[str, Places]) -> Seqs:
-    return np.unique(np.concatenate([np.empty(0, np.int64), *(places.seqs for places in arms.values())]))
+    # np.unique would import numpy.ma, which takes a new process as long as a question.
+    seqs = np.sort(np.concatenate([np.empty(0, np.int64), *(places.seqs for places in arms.values())]))
+    return seqs[np.diff(seqs, prepend=-1) > 0]
 
 
 def _is_crowded(seqs: Seqs, scope: SearchScope) -> bool:

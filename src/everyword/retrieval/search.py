@@ -121,7 +121,7 @@ def search(
 
 def _put_first(found: Candidates, matched: Matched, floor: float) -> None:
     """Put the matched events first, by score; those without token vectors follow with scores below the floor."""
-    rest = ~np.isin(found.seqs, matched.seqs)
+    rest = np.array([seq not in matched.rows for seq in found.seqs.tolist()], np.bool_)
     order = matched.order()
     matched.ranks = np.argsort(order) + 1
     found.seqs = np.concatenate([matched.seqs[order], found.seqs[rest]])

@@ -43,6 +43,7 @@ SHORTLIST_LEAST = 2_000
 # A filter that leaves no more than this is scanned alone, which is exact.
 _NARROW = 40_000
 _SCALE = np.float32(127)  # stored as signed bytes
+_BLOCK = 1024  # vectors made floats at a time where they are not kept: they fit the second-level cache
 
 
 class PooledMatrix:
@@ -50,32 +51,40 @@ class PooledMatrix:
 
     def __init__(self, dims: int) -> None:
         self.count = 0
+        self._viewed = False
         self._seqs = np.empty(0, np.int64)
         self._bytes = np.empty((0, dims), np.int8)
-        self._floats = np.empty((0, dims), np.float32)
+        self._floats = np.empty((0, dims), np.float32)  # of the first vectors; more are added for the next view
+        self._as_floats = 0  # how many
 
     def extend(self, units: NDArray[np.int64], pooled: NDArray[np.int8]) -> None:
         total = self.count + len(units)
-        prefix = max(_LEAST_PREFIX, self._bytes.shape[1] // 2)
-        if total > EXACT_UP_TO and self._floats.shape[1] > prefix:
-            self._floats = self._floats[:, :prefix].copy()
         if total > len(self._seqs):
-            self._grow(max(total, 2 * len(self._seqs), 1024))
-        new = slice(self.count, total)
-        self._seqs[new] = seqs_of(units)
-        self._bytes[new] = pooled
-        self._floats[new] = pooled[:, : self._floats.shape[1]]
+            capacity = max(total, 2 * len(self._seqs), 1024)
+            self._seqs, self._bytes = _resized(self._seqs, capacity), _resized(self._bytes, capacity)
+        self._seqs[self.count : total] = seqs_of(units)
+        self._bytes[self.count : total] = pooled
         self.count = total
 
     def view(self) -> PooledView:
-        """Take what is here now; later vectors are appended behind it and do not disturb it."""
-        n = self.count
-        return PooledView(self._seqs[:n], self._bytes[:n], self._floats[:n])
+        """Take what is here now; later vectors are appended behind it and do not disturb it.
 
-    def _grow(self, capacity: int) -> None:
-        self._seqs = _resized(self._seqs, capacity)
-        self._bytes = _resized(self._bytes, capacity)
-        self._floats = _resized(self._floats, capacity)
+        The first view has no floats: to keep them takes as long as several questions, and a process may ask only one.
+        """
+        n = self.count
+        dims = self._bytes.shape[1]
+        if n > EXACT_UP_TO:
+            dims = min(dims, max(_LEAST_PREFIX, dims // 2))
+        if self._viewed:
+            if self._floats.shape[1] > dims:
+                self._floats = self._floats[:, :dims].copy()
+            if n > len(self._floats):
+                self._floats = _resized(self._floats, len(self._seqs))
+            self._floats[self._as_floats : n] = self._bytes[self._as_floats : n, :dims]
+            self._as_floats = n
+        floats = self._floats[:n] if self._viewed else None
+        self._viewed = True
+        return PooledView(self._seqs[:n], self._bytes[:n], dims, floats)
 
 
 class PooledView(NamedTuple):
@@ -83,28 +92,34 @@ class PooledView(NamedTuple):
 
     seqs: Seqs
     pooled: NDArray[np.int8]
-    floats: NDArray[np.float32]  # all dimensions, or the first ones where there are too many vectors
+    dims: int  # that are compared at first: all, or the first ones where there are too many vectors
+    floats: NDArray[np.float32] | None  # these dimensions, if they are kept
 
     def nearest(self, question: NDArray[np.float32], k: int, allowed: Seqs | None = None) -> Ranking:
         """Rank the `k` nearest events by cosine; a long event counts by its best window."""
         if not len(self.seqs) or (allowed is not None and not len(allowed)):
             return Ranking(np.empty(0, np.int64), np.empty(0, np.float32))
         rows = None if allowed is None else np.flatnonzero(contained(self.seqs, allowed))
-        if self.floats.shape[1] < self.pooled.shape[1] and (rows is None or len(rows) > _NARROW):
-            rows = self._shortlist(question, rows, k)
+        if self.dims < self.pooled.shape[1] and (rows is None or len(rows) > _NARROW):
+            # Choose the rows to rescore by their first dimensions.
+            near = self._near(question) if rows is None else self._near(question)[rows]
+            size = min(len(near), max(SHORTLIST_LEAST, 4 * k, int(SHORTLIST_SHARE * len(near))))
+            chosen = np.argpartition(near, len(near) - size)[len(near) - size :]
+            rows = chosen if rows is None else rows[chosen]
         if rows is None:
-            return _best_window(self.seqs, _cosines(self.floats, question), k)
-        if self.floats.shape[1] == self.pooled.shape[1] and 2 * len(rows) > len(self.seqs):
+            return _best_window(self.seqs, self._near(question), k)
+        if self.dims == self.pooled.shape[1] and 2 * len(rows) > len(self.seqs):
             # Most of them: copying their rows would take longer than comparing all.
-            return _best_window(self.seqs[rows], _cosines(self.floats, question)[rows], k)
+            return _best_window(self.seqs[rows], self._near(question)[rows], k)
         return _best_window(self.seqs[rows], _cosines(self.pooled[rows].astype(np.float32), question), k)
 
-    def _shortlist(self, question: NDArray[np.float32], rows: NDArray[np.int64] | None, k: int) -> NDArray[np.int64]:
-        """Choose the rows to rescore by their first dimensions."""
-        near = _cosines(self.floats if rows is None else self.floats[rows], question[: self.floats.shape[1]])
-        size = min(len(near), max(SHORTLIST_LEAST, 4 * k, int(SHORTLIST_SHARE * len(near))))
-        chosen = np.argpartition(near, len(near) - size)[len(near) - size :]
-        return chosen if rows is None else rows[chosen]
+    def _near(self, question: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Compare the question with all vectors, by the dimensions that are compared at first."""
+        asked = question[: self.dims]
+        if self.floats is not None:
+            return _cosines(self.floats, asked)
+        parts = [self.pooled[at : at + _BLOCK, : self.dims] for at in range(0, len(self.pooled), _BLOCK)]
+        return np.concatenate([_cosines(part.astype(np.float32), asked) for part in parts])
 
 
 def _best_window(seqs: Seqs, scores: NDArray[np.float32], k: int) -> Ranking:
