@@ -44,7 +44,7 @@ def _refuses(use: Callable[[], object], kind: type[Exception] = StoreForked) -> 
 def test_parent_and_child_each_use_their_own_handle(location: str) -> None:
     with Memory.open(location, embedder="hashing") as memory:
         memory.add("Before the fork.")
-        session = memory.scope.engine.store._pool._idle.queue[-1].info.backend_pid
+        session = memory.scope.engine.store._pool._idle[-1].info.backend_pid
 
         def child() -> bool:
             with Memory.open(location, embedder="hashing") as own:
@@ -56,7 +56,7 @@ def test_parent_and_child_each_use_their_own_handle(location: str) -> None:
         for _ in range(3):
             _in_child(child)
         memory.add("After the fork.")
-        assert memory.scope.engine.store._pool._idle.queue[-1].info.backend_pid == session
+        assert memory.scope.engine.store._pool._idle[-1].info.backend_pid == session
         assert memory.stats().events == 5
         assert memory.admin.verify().ok
 

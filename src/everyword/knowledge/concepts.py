@@ -615,7 +615,7 @@ class Executor:
                     return "a person separated them"
                 needed = (one.id, one.absorbed)
             case UpdateNode():
-                if one.label is not None and self._writer.concept_of_label(one.label) not in (None, one.id):
+                if one.label and self._writer.concept_of_label(one.label) not in (None, one.id):
                     return f"the label {one.label!r} belongs to another concept"
                 needed = (one.id,)
             case RemoveNode():
