@@ -284,6 +284,66 @@ def test_a_space_is_in_the_address_of_every_view(opened: Callable[..., Page]) ->
     expect(page.get_by_label("Space").first).to_have_value("retracted")
 
 
+SEEN = """() => {
+    const output = document.querySelector(".scrub output");
+    window.seen = [];
+    const watch = new MutationObserver(() => seen.push(output.innerText));
+    watch.observe(output, {subtree: true, childList: true, characterData: true});
+}"""
+LATE = """() => {  // a second date, when the pause after the first is over and its timer due
+    const field = document.querySelector(".scrub input[aria-label=Date]");
+    const until = performance.now() + 500;
+    while (performance.now() < until);
+    field.value = "2026-08-02";
+    field.dispatchEvent(new Event("change", {bubbles: true}));
+    field.dispatchEvent(new Event("input", {bubbles: true}));
+}"""
+MOVED = """() => new Promise((tell) => {
+    addEventListener("hashchange", () => tell(location.hash), {once: true});
+    document.querySelector("nav a[href='#/browse']").click();
+})"""
+
+
+def test_the_scrubber_does_not_go_back_while_the_address_is_written(opened: Callable[..., Page]) -> None:
+    page = opened(LIVE)
+    expect(page.locator(".scrub output")).to_have_text("all that is known now")
+    page.evaluate(SEEN)
+    scrub_to(page, "2026-03-01")
+    expect(page).to_have_url(re.compile("at=2026-03-01"))
+    expect(answer(page)).to_contain_text("Lisbon")
+    assert set(page.evaluate("seen")) == {"until Mar 1, 2026"}
+
+
+def test_a_date_chosen_while_the_page_is_busy_is_not_undone_by_the_one_before(opened: Callable[..., Page]) -> None:
+    page = opened(LIVE)
+    expect(answer(page)).to_contain_text("Porto")
+    scrub_to(page, "2026-03-01")
+    page.evaluate(LATE)
+    expect(page).to_have_url(re.compile("at=2026-0"))
+    expect(page.locator(".scrub output")).to_have_text("until Aug 2, 2026")
+    expect(page).to_have_url(re.compile("at=2026-08-02"))
+
+
+def test_back_drops_a_date_that_is_not_yet_in_the_address(opened: Callable[..., Page]) -> None:
+    page = opened("know?q=budget")
+    expect(answer(page)).to_contain_text("12,000")
+    page.get_by_label("Question").fill("Where does Ana live?")
+    expect(answer(page)).to_contain_text("Porto")
+    page.evaluate("addEventListener('input', () => history.back(), {once: true})")
+    scrub_to(page, "2026-03-01")
+    expect(page.get_by_label("Question")).to_have_value("budget")
+    page.wait_for_timeout(500)  # longer than the pause before an address is written
+    assert "at=" not in page.url
+    expect(page.locator(".scrub output")).to_have_text("all that is known now")
+
+
+def test_an_address_names_its_space_from_the_start(opened: Callable[..., Page]) -> None:
+    """Else Back might name the entry that it leads to after the space that was left."""
+    page = opened(LIVE, "retracted")
+    expect(answer(page)).to_contain_text("Porto")
+    assert "space=retracted" in page.evaluate(MOVED)
+
+
 def test_playing_replays_the_growth_and_can_be_paused(opened: Callable[..., Page]) -> None:
     page = opened(LIVE)
     expect(answer(page)).to_contain_text("Porto")

@@ -58,20 +58,21 @@ function App() {
     enter();
   }, []);
   useEffect(() => {
+    // Where there are several spaces, each address names its own. This is read and written at once, for the entry of
+    // the history that is open: a moment later the user may have gone back to another.
     const moved = () => {
-      const next = here();
-      if (next.query.space && spaces.includes(next.query.space)) {
-        scope.space = next.query.space;
-        setSpace(scope.space);
-      }
-      setPlace(next);
+      const wanted = here().query.space;
+      if (wanted !== scope.space && spaces.includes(wanted)) {
+        scope.space = wanted;
+        setSpace(wanted);
+      } else if (wanted !== scope.space && spaces.length > 1) history.replaceState(history.state, "", within(scope.space));
+      setPlace(here());
     };
-    addEventListener("hashchange", moved);
-    return () => removeEventListener("hashchange", moved);
+    moved();
+    const events = ["popstate", "everyword-moved"]; // the user went elsewhere, or a view wrote its state
+    for (const event of events) addEventListener(event, moved);
+    return () => events.forEach((event) => removeEventListener(event, moved));
   }, [spaces]);
-  useEffect(() => { // where there are several spaces, each address names its own
-    if (space && spaces.length > 1 && here().query.space !== space) history.replaceState(history.state, "", within(space));
-  }, [place, space, spaces]);
   useEffect(() => {
     let ending;
     const show = ({ detail }) => {

@@ -1,6 +1,6 @@
 // Components shared by the views. Text is always inserted as text, never as HTML.
 
-import { Component, html, useEffect, useMemo, useRef, useState } from "./vendor/preact-htm.js";
+import { Component, html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./vendor/preact-htm.js";
 import { read, scope } from "./api.js";
 
 export { html };
@@ -31,12 +31,15 @@ function written(format, iso) {
   return Number.isNaN(at) ? iso || "" : format.format(at);
 }
 
-/** Open a view with its state in the address; `replace` keeps the number of steps that Back takes. */
-export function goTo(view, state, replace = false) {
+/** Open a view with its state in the address; `replace` keeps the number of steps that Back takes.
+ *  The page follows before this returns: an event that comes later could bring back what was shown before. */
+function goTo(view, state, replace) {
   const kept = Object.entries(state).filter(([, value]) => value);
   const hash = `#/${view}${kept.length ? `?${new URLSearchParams(kept)}` : ""}`;
-  if (replace) location.replace(hash);
-  else location.hash = hash;
+  if (hash === location.hash) return;
+  if (replace) history.replaceState(history.state, "", hash);
+  else history.pushState(null, "", hash);
+  dispatchEvent(new Event("everyword-moved"));
 }
 
 /** Return a function that changes the state in the address of a view; what is "" or undefined leaves it.
@@ -47,6 +50,38 @@ export function addressOf(view, rest, query) {
     const [now, state] = location.hash.split(/\?(.*)/s);
     goTo(path, { ...(now === `#/${path}` ? Object.fromEntries(new URLSearchParams(state)) : query), ...changes }, replace);
   };
+}
+
+/** Call a function when the user goes elsewhere: Back, Forward or a link. What a view writes itself does not count. */
+export function useArrival(run) {
+  useEffect(() => {
+    addEventListener("popstate", run);
+    return () => removeEventListener("popstate", run);
+  }, []);
+}
+
+/** Hold a text that is being typed, and report it when the user pauses. A value from elsewhere replaces it; its own
+ *  report does not come back, since more may have been typed. Returns the text, its setter, and a report at once.
+ *  Layout effects: others run later than a timer may fire. */
+export function useTyped(value, report, pause) {
+  const [text, setText] = useState(value);
+  const last = useRef(value); // reported, or received from elsewhere
+  const reportNow = () => {
+    if (text.trim() === last.current) return;
+    last.current = text.trim();
+    report(last.current);
+  };
+  useLayoutEffect(() => {
+    if (value === last.current) return;
+    last.current = value;
+    setText(value);
+  }, [value]);
+  useLayoutEffect(() => {
+    const timer = setTimeout(reportNow, pause);
+    return () => clearTimeout(timer);
+  }, [text]);
+  useArrival(() => setText(last.current));
+  return [text, setText, reportNow];
 }
 
 /** Show a dialog over the page, whatever becomes of the list below it; without an argument, none. */
@@ -117,15 +152,7 @@ export function AsOf({ at, onChange }) {
 
 /** A text field whose value is reported when the user pauses. */
 export function Search({ label, value, placeholder, onChange, big }) {
-  const [text, setText] = useState(value);
-  useEffect(() => setText(value), [value]);
-  useEffect(() => {
-    if (text.trim() === value) return undefined;
-    const view = () => location.hash.split("?")[0];
-    const here = view();
-    const timer = setTimeout(() => here === view() && onChange(text.trim()), SEARCH_PAUSE_MS); // not after a link was followed
-    return () => clearTimeout(timer);
-  }, [text]);
+  const [text, setText] = useTyped(value, onChange, SEARCH_PAUSE_MS);
   return html`<input type="search" class=${big ? "big" : ""} aria-label=${label} placeholder=${placeholder} value=${text} autocomplete="off" onInput=${(event) => setText(event.target.value)} />`;
 }
 

@@ -1,6 +1,6 @@
 // Moments in the address, the time scrubber, and playback.
 
-import { useEffect, useState } from "../vendor/preact-htm.js";
+import { useEffect, useLayoutEffect, useState } from "../vendor/preact-htm.js";
 import { day, html, moment, ms } from "../parts.js";
 
 const MINUTE_MS = 60_000;
@@ -102,7 +102,7 @@ function Counts({ span }) {
 export function usePlayback(span, onEnd) {
   const [shown, setShown] = useState(); // the unit on screen while it plays
   const playing = shown !== undefined;
-  useEffect(() => {
+  useLayoutEffect(() => { // one that runs later may let a frame come after the pause, which would play on
     if (!playing) return undefined;
     const began = Date.now();
     const timer = setInterval(() => {

@@ -1,9 +1,9 @@
 // "What did the agent know?": a question at a point in time, with the answer, the context an agent would get, and the
 // facts behind it. The address holds all of it.
 
-import { useEffect, useMemo, useRef, useState } from "../vendor/preact-htm.js";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "../vendor/preact-htm.js";
 import { read } from "../api.js";
-import { Choice, Empty, Head, Said, Trouble, Waiting, count, day, goTo, html, moment, placeOf, tell, useAsked } from "../parts.js";
+import { Choice, Empty, Head, Said, Trouble, Waiting, addressOf, count, day, html, moment, placeOf, tell, useArrival, useAsked, useTyped } from "../parts.js";
 import { Context, reasonsOf } from "../know/context.js";
 import { Lanes, lanesOf } from "../know/lanes.js";
 import { Scrubber, endOf, named, spanOf, unitOf, useFollowed, usePlayback } from "../know/time.js";
@@ -33,23 +33,16 @@ function Title() {
 
 function Asking({ query, me, beats, activity, error }) {
   const asked = { q: (query.q || "").trim(), at: endOf(query.at) === undefined ? "" : query.at, against: query.against || "", budget: BUDGETS.find((one) => String(one) === query.budget) || BUDGET };
-  const [text, setText] = useState(asked.q);
   const [round, setRound] = useState(0); // counts edits
   const last = useRef({}); // the control used last, and when: a burst of changes is one step of the history
   const box = useRef();
   const go = (control, changes) => {
-    const next = { ...asked, ...changes };
     const burst = last.current.control === control && Date.now() - last.current.when < BURST_MS;
     last.current = { control, when: Date.now() };
-    goTo("know", { q: next.q, at: next.at, against: next.against, budget: next.budget === BUDGET ? "" : next.budget }, burst);
+    addressOf("know", [], query)(changes.budget === BUDGET ? { budget: "" } : changes, burst);
   };
   useEffect(() => box.current?.focus({ preventScroll: true }), []);
-  useEffect(() => setText(asked.q), [asked.q]);
-  useEffect(() => {
-    if (text.trim() === asked.q) return undefined;
-    const timer = setTimeout(() => go("question", { q: text.trim() }), PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
+  const [text, setText, ask] = useTyped(asked.q, (q) => go("question", { q }), PAUSE_MS);
   const span = useMemo(() => (activity?.events ? spanOf(activity) : undefined), [activity]);
   const play = usePlayback(span, (at) => go("play", { at }));
   const [moving, setMoving] = useState(); // the time under the slider, until it rests
@@ -58,21 +51,26 @@ function Asking({ query, me, beats, activity, error }) {
     play.leave();
     setMoving(to);
   };
-  useEffect(() => { // a browser allows only so many changes of the address
+  useLayoutEffect(() => { // a browser allows only so many changes of the address
     if (moving === undefined) return undefined;
     const timer = setTimeout(() => {
       setMoving(undefined);
       go("time", { at: moving });
     }, PAUSE_MS);
-    return () => clearTimeout(timer);
+    return () => clearTimeout(timer); // at once: an effect that runs later may let an older time be written
   }, [moving]);
+  useArrival(() => {
+    last.current = {};
+    setMoving(undefined);
+    play.leave();
+  });
   const changed = ({ now }) => {
     setRound((before) => before + 1);
     if (now && at) go("edit", { at: "" }); // a correction is made now: before, nobody knew it
   };
   const submit = (event) => {
     event.preventDefault();
-    if (text.trim() !== asked.q) go("question", { q: text.trim() });
+    ask();
   };
   return html`<div class="stack know-top">
       <form role="search" onSubmit=${submit}><label class="hidden" for="question">Question</label>
