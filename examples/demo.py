@@ -9,11 +9,6 @@ import sys
 import time
 from pathlib import Path
 
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
-
 from everyword import Hit, Memory
 
 SURE = 0.8  # the reader is mostly right from here on; `confidence` says it of each statement
@@ -31,7 +26,7 @@ QUESTIONS = [
     "What is Ana's new phone number?",
 ]
 
-console = Console(width=None if sys.stdout.isatty() else 110)
+BOLD, DIM, GREEN, PURPLE, BLUE = 1, 2, 32, 35, 36  # codes of a terminal
 
 
 def main() -> None:
@@ -48,16 +43,17 @@ def main() -> None:
 
 
 def remember(memory: Memory) -> None:
-    """Read the sample history into the memory, with a bar where there is a terminal."""
-    columns = (TextColumn("remembering"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    """Read the sample history into the memory, with a count where there is a terminal."""
+
+    def report(_: str, done: int, total: int) -> None:
+        if sys.stdout.isatty():
+            print(f"\rremembering {done} of {total}", end="", flush=True)
+
     begun = time.perf_counter()
-    with Progress(*columns, console=console, disable=not sys.stdout.isatty(), transient=True) as bars:
-        bar = bars.add_task("remembering", total=None)
-        done = memory.import_events(HISTORY, progress=lambda _, at, total: bars.update(bar, completed=at, total=total))
+    done = memory.import_events(HISTORY, progress=report)
     took = time.perf_counter() - begun
-    console.print(
-        f"[bold]Remembered[/] {done.added} events, {done.known} were known already, in {took:.1f} s", highlight=False
-    )
+    start = "\r" if sys.stdout.isatty() else ""
+    print(f"{start}{ink('Remembered', BOLD)} {done.added} events, {done.known} were known already, in {took:.1f} s")
 
 
 def ask(memory: Memory, question: str) -> None:
@@ -65,56 +61,64 @@ def ask(memory: Memory, question: str) -> None:
     begun = time.perf_counter()
     hits = memory.recall(question, k=SHOWN, now=NOW)
     took = (time.perf_counter() - begun) * 1e3
-    console.print(f"\n[bold cyan]?[/] [bold]{question}[/]  [dim]{took:.0f} ms[/]", highlight=False)
+    print(f"\n{ink('?', BLUE)} {ink(question, BOLD)}  {ink(f'{took:.0f} ms', DIM)}")
     for hit in hits:
-        console.print(f"  {cited(hit)}", highlight=False)
+        print(f"  {cited(hit)}")
 
 
 def cited(hit: Hit) -> str:
     """Write a hit as a line: when, who, the words that match, and where they stand."""
     event = hit.event
     return (
-        f"[green]{event.at:%d %b %Y}[/] [magenta]{event.speaker}[/] {escape(hit.quote)} "
-        f"[dim]({event.key} in {event.session}, {hit.score:.2f})[/]"
+        f"{ink(f'{event.at:%d %b %Y}', GREEN)} {ink(str(event.speaker), PURPLE)} {hit.quote} "
+        f"{ink(f'({event.key} in {event.session}, {hit.score:.2f})', DIM)}"
     )
 
 
 def as_it_was(memory: Memory) -> None:
     """Ask the same thing of two times."""
     question = "Where does Ana live?"
-    console.print(f"\n[bold cyan]?[/] [bold]{question}[/]  [dim]said before March, and since July[/]", highlight=False)
+    print(f"\n{ink('?', BLUE)} {ink(question, BOLD)}  {ink('said before March, and since July', DIM)}")
     for limits in ({"until": "2026-03-01"}, {"since": "2026-07-01"}):
         for hit in memory.recall(question, k=1, **limits):  # type: ignore[arg-type]
-            console.print(f"  {cited(hit)}", highlight=False)
+            print(f"  {cited(hit)}")
 
 
 def what_was_said(memory: Memory) -> None:
     """Show what was decided and is to be done, with the words that say so."""
-    console.print("\n[bold]Decided, and still to be done[/], each with its quote:", highlight=False)
+    print(f"\n{ink('Decided, and still to be done', BOLD)}, each with its quote:")
     for kind in ("decision", "task"):
         for one in [one for one in memory.statements(kind=kind) if one.confidence >= SURE][-3:]:
             since = f"{one.valid_from:%d %b %Y}" if one.valid_from else ""
-            console.print(f"  [green]{since}[/] [magenta]{kind}[/] “{escape(one.quote)}”", highlight=False)
+            print(f"  {ink(since, GREEN)} {ink(kind, PURPLE)} “{one.quote}”")
 
 
 def hand_over(memory: Memory) -> None:
     """Show what an agent would be given for its prompt."""
     context = memory.context("What should I know before I cook for Ana?", budget=220, now=NOW)
-    console.print(f"\n[bold]For an agent's prompt[/], {context.tokens} of {context.budget} tokens:", highlight=False)
-    console.print(f"[dim]{escape(context.text)}[/]", highlight=False)
+    heading = ink("For an agent's prompt", BOLD)
+    print(f"\n{heading}, {context.tokens} of {context.budget} tokens:")
+    print(ink(context.text, DIM))
 
 
 def weigh(memory: Memory) -> None:
     """Show what the memory holds and takes."""
     stats = memory.stats()
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    table.add_row("events", f"{stats.events:,} in {stats.sessions} sessions, by {stats.speakers} speakers")
-    table.add_row("file", f"{stats.bytes / 1e6:.1f} MB, {memory.location}")
-    table.add_row("statements", ", ".join(f"{count} {kind}" for kind, count in stats.statements.items()))
-    table.add_row("model", str(stats.model))
-    table.add_row("verified", "every index agrees with the log" if memory.admin.verify().ok else "[red]problems[/]")
-    console.print()
-    console.print(table)
+    rows = {
+        "events": f"{stats.events:,} in {stats.sessions} sessions, by {stats.speakers} speakers",
+        "file": f"{stats.bytes / 1e6:.1f} MB, {memory.location}",
+        "statements": ", ".join(f"{count} {kind}" for kind, count in stats.statements.items()),
+        "model": str(stats.model),
+        "verified": "every index agrees with the log" if memory.admin.verify().ok else "problems",
+    }
+    print()
+    for name, told in rows.items():
+        print(f"{name:<12}{told}")
+
+
+def ink(text: str, code: int) -> str:
+    """Colour a text where there is a terminal."""
+    return f"\x1b[{code}m{text}\x1b[0m" if sys.stdout.isatty() else text
 
 
 if __name__ == "__main__":
