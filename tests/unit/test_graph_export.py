@@ -88,7 +88,7 @@ def test_the_graph_as_one_file(memory: Memory, tmp_path: Path, ending: str) -> N
         root = ElementTree.fromstring(path.read_text())
         names = {data.text for data in root.iter("{http://graphml.graphdrawing.org/xmlns}data")}
         assert {"Ana", "Porto", "lives_in"} <= names
-    with pytest.raises(BadLocation, match="never overwrites"):
+    with pytest.raises(BadLocation, match="nothing is overwritten"):
         memory.admin.export(graph=path)
 
 

@@ -186,6 +186,12 @@ class TestWakeUp:
         clock.now = NOW + timedelta(days=13)
         assert not any("flight" in text for text in texts(memory.wake_up(budget=900)))
 
+    def test_an_instruction_is_told_though_it_names_nobody(self, memory: Memory) -> None:
+        memory.add("Please always answer in one paragraph.", speaker="Ana", role="user", at="2026-03-08T10:00Z")
+        (stated,) = memory.statements(kind="instruction")
+        assert stated.about is None
+        assert texts(memory.wake_up()) == ["Please always answer in one paragraph"]
+
     def test_what_nobody_would_understand_alone_is_not_told(self, memory: Memory) -> None:
         for text in (
             "I will try it.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
@@ -16,8 +15,7 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from everyword.errors import BadLocation
-from everyword.private_files import make_private_folder, open_private, private_opener
-from everyword.settings import beside
+from everyword.private_files import make_private_folder, new_file, open_private
 from everyword.text.terms import whole_until
 from everyword.types.events import Session
 from everyword.types.graph import ENTITY_PREFIX, RELATIONS, Entity, EntityType, Fact
@@ -39,20 +37,8 @@ def write_graph(path: Path, entities: Sequence[Entity], facts: Sequence[Fact], s
         text = json.dumps({"nodes": nodes, "edges": edges}, ensure_ascii=True, indent=1) + "\n"
     else:
         raise BadLocation(f"{path} must end in .graphml or .json.")
-    partial = beside(path)
-    try:
-        if path.exists():
-            raise BadLocation(f"{path} exists already, and an export never overwrites.", fix="Choose another name.")
-        with open(partial, "w", encoding="utf-8", errors="replace", newline="\n", opener=private_opener) as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    except OSError as error:
-        raise BadLocation(f"{path} can't be written ({error}).") from error
-    finally:
-        with contextlib.suppress(OSError):
-            partial.unlink()
+    with new_file(path) as file:
+        file.write(text.encode("utf-8", "replace"))
     return len(nodes) + len(edges)
 
 

@@ -54,6 +54,7 @@ RULES = {
     StatementKind.FACT: Rule(0.7, 60, 0.6),
     StatementKind.HABIT: Rule(0.6, 180, 0.6),
 }
+_WITHOUT_SUBJECT = (StatementKind.INSTRUCTION, StatementKind.DECISION)  # understood though they name nobody
 _EVERY_YEAR = "birthday"  # the reader's relation whose date comes again
 FLOOR = 0.3  # share of the importance that does not fade
 USE, MOST_USE = 0.04, 0.2  # bonus for each doubling of repetitions, and at most
@@ -272,7 +273,8 @@ def _may_be_told(request: WakeUpRequest, one: Statement, event: Event, rule: Rul
         return True
     if request.project is not None and event.wing not in (None, request.project):
         return False
-    return one.extractor == BY_HAND or (one.about is not None and _worth(one) >= rule.least)
+    understood = one.about is not None or one.kind in _WITHOUT_SUBJECT
+    return one.extractor == BY_HAND or (understood and _worth(one) >= rule.least)
 
 
 def _worth(one: Statement) -> float:
