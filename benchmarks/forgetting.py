@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from benchmarks.material import lines
 from benchmarks.measure import table

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from dataclasses import fields
 from pathlib import Path
+
+from msgspec.structs import fields
 
 from everyword import Memory, errors
 from everyword import settings as settings_module

@@ -13,7 +13,6 @@ import argparse
 import json
 import os
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from typing import Any
 import numpy as np
 from evals.tasks import TaskOptions, load_task
 from evals.values import Asked, Line
+from msgspec.structs import replace
 
 from everyword.retrieval.config import HYBRID, SearchConfig
 

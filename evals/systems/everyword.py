@@ -7,10 +7,11 @@ import os
 import shutil
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec import to_builtins
 
 import everyword
 from evals import provenance
@@ -84,7 +85,7 @@ class EverywordSystem:
         """Tell version, recipe, model and tokenizer."""
         return {
             "version": everyword.__version__,
-            "recipe": asdict(self._variant.recipe),
+            "recipe": to_builtins(self._variant.recipe),
             "reranker": self._variant.reranker,
             "model": self._embedder.card.label,
             "tokenizer": self._tokenizer.name,

@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import inspect
 import re
-from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import fields, replace
 
 from evals.errors import EvalError
 from evals.systems.third import FORMS
@@ -39,8 +41,7 @@ NO_STAGES = {
 _NOT_IN_A_FILE_NAME = re.compile(r"[^\w.+=-]+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Variant:
+class Variant(Struct, frozen=True, kw_only=True):
     """What a memory is opened with."""
 
     recipe: SearchConfig
@@ -74,7 +75,7 @@ def stages(recipe: SearchConfig) -> list[str]:
         named.get(one.name, one.name)
         for one in fields(recipe)
         if one.name not in NO_STAGES
-        and (is_dataclass(given := getattr(recipe, one.name)) or (given and not one.default))
+        and (isinstance(given := getattr(recipe, one.name), Struct) or (given and not one.default))
     ]
 
 
@@ -118,8 +119,12 @@ def _changed(variant: Variant, change: str) -> Variant:
 def _with(part: Any, path: list[str], value: str) -> Any:
     """Set a field of a recipe, or of a part of it, to what is written."""
     field, *rest = path
-    if not is_dataclass(part) or field not in {one.name for one in fields(part)} - {"name"}:
-        known = ", ".join(one.name for one in fields(part) if one.name != "name") if is_dataclass(part) else "no field"
+    if not isinstance(part, Struct) or field not in {one.name for one in fields(part)} - {"name"}:
+        known = (
+            ", ".join(one.name for one in fields(part) if one.name != "name")
+            if isinstance(part, Struct)
+            else "no field"
+        )
         raise EvalError(f"There is no field {field!r} to set here: {known}.")
     given = getattr(part, field)
     return replace(part, **{field: _with(given, rest, value) if rest else _read(given, value)})

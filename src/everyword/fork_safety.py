@@ -13,7 +13,8 @@ import os
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from everyword.errors import StoreBusy
 
@@ -21,8 +22,7 @@ _FORK_WAITS_S = 10.0  # for threads to finish; most take milliseconds
 _USE_WAITS_S = 3 * _FORK_WAITS_S  # for a fork to end, which may itself wait for another fork and for threads
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Use:
+class Use(Struct, frozen=True, eq=False):
     """A block of `in_use` that a thread is in."""
 
     thread: int

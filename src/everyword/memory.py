@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import numpy as np
+from msgspec.structs import replace
 
 from everyword.api.arguments import (
     Conditions,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from everyword.errors import BadLocation, InvalidSetting
 
@@ -29,8 +30,7 @@ _STRINGS: dict[str, tuple[type, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Struct, frozen=True, kw_only=True):
     """The settings of an open memory."""
 
     # "full" waits for the disk on each commit (survives a power cut); "normal" survives the death of the process.

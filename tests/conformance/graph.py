@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from conformance.making import NOW, SPACE, START, draft, put
 from everyword.errors import StoreError

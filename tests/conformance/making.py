@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from everyword.storage.postings import K1, B, terms_of

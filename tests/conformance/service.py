@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from conformance.making import NOW, SPACE, START, add_model, drafts, put, remove
 from everyword.storage.protocol import Store

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from conformance.making import SPACE, START, draft, drafts, put, remove
 from everyword.storage.protocol import Store

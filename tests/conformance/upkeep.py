@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from conformance.making import NOW, SPACE, START, add_model, draft, drafts, found, put, remove, unit_vectors
 from everyword.errors import BadLocation

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from evals.systems.baselines import Bm25
 from evals.systems.variants import NO_STAGES, stages, variant_of
 from evals.values import Line
 from evals.wording import document
+from msgspec.structs import fields
 from tests.fences import inside
 
 from everyword import Memory

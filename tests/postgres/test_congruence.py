@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from clocks import Clock
 from effort import effort

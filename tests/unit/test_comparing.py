@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from everyword.knowledge.comparing import MOST_COMPARED, Action, Verdict, decide, keys_of, verdict_of
 from everyword.knowledge.drafts import category_of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from everyword import Memory
 from everyword.errors import ModelDamaged, ModelMissing
-from everyword.models.embedders import EverywordSmall
+from everyword.models.embedders import EverywordSmall, load_embedder
 from everyword.models.encoder import MANY_TEXTS
 from everyword.models.protocol import Passage
 from everyword.models.weights import EVERYWORD_SMALL, find_model
@@ -50,11 +51,11 @@ def test_punctuation_is_not_stored(embedder: EverywordSmall) -> None:
 
 def test_damaged_weights_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelMissing, match="everyword-models"):
-        EverywordSmall(folder=tmp_path)
+        find_model(EVERYWORD_SMALL, folder=tmp_path)
     for name, path in find_model(EVERYWORD_SMALL).paths.items():
         (tmp_path / name).write_bytes(path.read_bytes()[:-1])
     with pytest.raises(ModelDamaged, match="SHA-256"):
-        EverywordSmall(folder=tmp_path)
+        find_model(EVERYWORD_SMALL, folder=tmp_path)
 
 
 def test_a_memory_of_another_model_changes_over_and_finds_the_same(tmp_path: Path) -> None:
@@ -80,3 +81,11 @@ def test_its_confidence_tells_what_was_said_from_what_never_was(tmp_path: Path) 
         never = [memory.recall(text).confidence for text in NEVER_SAID]
     assert min(one or 0 for one in told) > 0.7
     assert max(1 if one is None else one for one in never) < 0.5
+
+
+def test_memories_of_one_process_share_the_model() -> None:
+    held = load_embedder()
+    assert load_embedder("everyword-small") is held
+    kept = weakref.ref(held)
+    del held
+    assert kept() is None, "a model that no memory uses any more must be freed"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from everyword.engine.llm_budget import Allowance, Metered
 from everyword.errors import AllowanceSpent, LLMGarbage, LLMRefused, LLMUnavailable

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from threading import Thread
 
 import apsw
 import pytest
+from msgspec.structs import replace
 
 from clocks import Clock
 from everyword import Memory

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 
 from everyword.knowledge.drafts import Fault, Rejected, check, check_all, drafts_of
 from everyword.knowledge.reading import read_event

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from everyword.api.arguments import checked_id
 from everyword.api.questions import MOST_HITS, search_hits

@@ -7,12 +7,13 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields, replace
 from datetime import date, datetime
 from enum import StrEnum
 from math import isfinite
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, cast
+
+from msgspec.structs import fields, replace
 
 from everyword.errors import BadLocation, InvalidEvent, InvalidFilter, InvalidInput, InvalidSetting
 from everyword.ingest.validation import checked_meta, checked_name

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from everyword.api.arguments import NO_LIMIT, Time, checked_count, checked_limit
 from everyword.api.intents import intents_of_the_minute

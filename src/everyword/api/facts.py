@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from everyword.api.arguments import NO_LIMIT, Time, checked_limit, chosen
 from everyword.api.scope import Scope

@@ -12,11 +12,12 @@ import types
 import typing
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache, partial, wraps
 from itertools import islice
 from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, Union, Unpack, cast
+
+from msgspec import Struct
 
 from everyword import __version__
 from everyword.api import arguments
@@ -36,8 +37,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """What a handle sees: one space, or one wing of it."""
 
     engine: Engine

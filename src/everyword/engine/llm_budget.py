@@ -6,9 +6,10 @@ import json
 from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import replace
 from datetime import UTC, date
 from threading import Lock
+
+from msgspec.structs import replace
 
 from everyword.errors import AllowanceSpent, EverywordError, LLMGarbage, LLMRefused, LLMUnavailable, StoreError
 from everyword.models.llm.client import estimate_tokens

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any, cast
+
+from msgspec import Struct, field
 
 from everyword.errors import InvalidInput
 from everyword.types.events import Json
@@ -40,8 +41,7 @@ _UNSAID = ("thinking", "redacted_thinking", "reasoning")
 _KNOWN = (*_TEXTS, *_MARKED, *_UNSAID, "tool_use", "tool_result", "function_call", "function_call_output")
 
 
-@dataclass(slots=True)
-class Said:
+class Said(Struct):
     """The words of one event."""
 
     role: str

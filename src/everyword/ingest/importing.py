@@ -11,9 +11,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from everyword.engine.engine import Engine, Progress
 from everyword.engine.retry import again
@@ -41,8 +43,7 @@ _NO_HASH = b""
 _FILES_PER_LOOKUP = 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportOptions:
+class ImportOptions(Struct, frozen=True, kw_only=True):
     """The options of an import."""
 
     wing: str | None = None
@@ -53,8 +54,7 @@ class ImportOptions:
     skip_recent: bool = False  # leave files that may still be written for the next import
 
 
-@dataclass(slots=True)
-class _Tally:
+class _Tally(Struct):
     read: int = 0
     added: int = 0
     differing: int = 0
@@ -70,8 +70,7 @@ class _Tally:
     held_forgotten: set[str] = field(default_factory=set[str])  # paths of files that may hold forgotten events
 
 
-@dataclass(slots=True)
-class _Batch:
+class _Batch(Struct):
     """Events that are stored together, and how far their files are read."""
 
     events: list[Mapping[str, Json]] = field(default_factory=list[Mapping[str, Json]])
@@ -294,8 +293,7 @@ def _estimate_total(tally: _Tally, file: FileToRead, batch: _Batch) -> int:
     return tally.read * tally.bytes_total // done if done else 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileToRead:
+class FileToRead(Struct, frozen=True, kw_only=True):
     """A file to read, and where to begin."""
 
     part: str

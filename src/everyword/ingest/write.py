@@ -6,7 +6,8 @@ Edits are written into the log as records. What is derived from events follows l
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from everyword.engine.encoding import Serving, embed, speaks_for
 from everyword.engine.engine import MANY, Engine

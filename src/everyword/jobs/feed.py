@@ -16,11 +16,12 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
 
 from everyword.engine.engine import Engine
 from everyword.engine.retry import again
@@ -38,8 +39,7 @@ from everyword.types.times import from_micros
 _WORDED = ("add_node", "update_node")  # actions in the journal that give a concept its words
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FeedScope:
+class FeedScope(Struct, frozen=True, kw_only=True):
     """The space and wing whose feed is read, and a function that computes its intents."""
 
     reader: Reader
@@ -288,8 +288,7 @@ def _version(engine: Engine, space: str) -> object:
         return reader.file.pulse(), reader.cursors()
 
 
-@dataclass(slots=True)
-class _Subscription:
+class _Subscription(Struct):
     """What one subscriber wants to know, from now on, and what it has been told."""
 
     engine: Engine

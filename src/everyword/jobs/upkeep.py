@@ -5,14 +5,15 @@ Workers, any number of processes on any number of machines, share the work that 
 
 from __future__ import annotations
 
+import dataclasses
 import secrets
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from everyword.engine.encoding import embed
 from everyword.engine.engine import Engine, Progress, silent
@@ -367,5 +368,6 @@ def _work_on_one_space(engine: Engine, place: Workplace, skipped: dict[str, floa
         if space is None:
             return None, 0
         # Pass loaded models on: loading them for each space would take seconds.
-        of_one = replace(engine, store=place.only(space), llm_spec=engine.llm, reranker_spec=engine.reranker)
+        models = {"llm_spec": engine.llm, "reranker_spec": engine.reranker}
+        of_one = dataclasses.replace(engine, store=place.only(space), **models)
         return space, sum(settle(of_one, silent))

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from everyword.knowledge.names import NameIndex
 from everyword.types.events import Event, Span
@@ -286,8 +287,7 @@ def overlap(one: Span, other: Span) -> bool:
     return one.start < other.end and other.start < one.end
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToldFact:
+class ToldFact(Struct, frozen=True, kw_only=True):
     """A subject, a relation and an object, by their places in the event; None is who speaks."""
 
     subject: Span | None

@@ -13,10 +13,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import fields, replace
 
 from everyword.knowledge.claims import compared_as, meaning_of
 from everyword.text.terms import question_terms
@@ -62,8 +64,7 @@ class Verdict(StrEnum):
 Compare = Callable[[StatementDraft, Statement], Verdict]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(Struct, frozen=True, kw_only=True):
     """What a draft does, to which statement, and why."""
 
     action: Action

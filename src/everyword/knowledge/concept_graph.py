@@ -14,12 +14,13 @@ import os
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import fields
 from numpy.typing import NDArray
 
 from everyword.errors import InvalidSetting
@@ -54,8 +55,7 @@ _NO_LENGTH = 1e-6
 CAUTION = 0.2  # how far thresholds are raised towards 1 in an empty graph
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Moment:
+class Moment(Struct, frozen=True, kw_only=True, eq=False):
     """An event as the concept graph sees it."""
 
     seq: int
@@ -83,8 +83,7 @@ def is_silent(event: Event) -> bool:
     return event.record is not None or (event.role or "").lower() in PROGRAMS or states_nothing(event)
 
 
-@dataclass(slots=True, kw_only=True)
-class Node:
+class Node(Struct, kw_only=True):
     """A concept in the graph."""
 
     id: str
@@ -450,8 +449,7 @@ def membership(event: str, concept: str, kind: EdgeKind, reason: str, weight: fl
 _LONGEST = 1 << 16  # bytes of a profile
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thresholds:
+class Thresholds(Struct, frozen=True, kw_only=True):
     """Cosines, seen from the centre of the graph, from which on things belong together. See docs/folding.md."""
 
     join: float = 0.55  # of an event and the mean of a concept that it joins
@@ -461,8 +459,7 @@ class Thresholds:
     neighbour: float = 0.2  # of two concepts that are related
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
+class Profile(Struct, frozen=True, kw_only=True):
     """The settings of a domain."""
 
     name: str

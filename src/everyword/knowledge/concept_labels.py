@@ -9,9 +9,11 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from everyword.knowledge.reading import said_in
 from everyword.storage.protocol import Reader
@@ -50,8 +52,7 @@ _words = finder("LETTERS(?:['’-]LETTERS)*")
 _POSSESSIVE = re.compile(r"['’]s$")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Label:
+class Label(Struct, frozen=True, kw_only=True):
     """The words of a concept."""
 
     label: str  # empty where no phrase is sure: such a concept is not shown until it has one

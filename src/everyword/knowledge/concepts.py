@@ -11,11 +11,12 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from everyword.engine.engine import Engine
@@ -302,8 +303,7 @@ def _profile(engine: Engine, mark: FoldMark) -> Profile:
 MOST_OF_AN_EVENT = 2  # nearest concepts of one event
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Topics:
+class Topics(Struct, frozen=True, kw_only=True):
     """The concepts of some events."""
 
     concepts: Mapping[str, Concept]
@@ -401,8 +401,7 @@ class EventLog:
         return {id: one.seq for id, one in self._reader.known(ids).items()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cause:
+class Cause(Struct, frozen=True, kw_only=True):
     """The event on whose account the graph is changed."""
 
     seq: int

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from unicodedata import normalize
+
+from msgspec.structs import replace
 
 from everyword.knowledge.claims import meaning_of
 from everyword.knowledge.reading import EventReading, ReadStatement

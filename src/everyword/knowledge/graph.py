@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple, cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from everyword.knowledge.claims import ToldFact, When, claims_of, named_values, overlap, told_facts
 from everyword.knowledge.comparing import Action, correction_of
@@ -317,8 +319,7 @@ def _writable(text: str) -> bool:
     return "\x00" not in text and not any("\ud800" <= char <= "\udfff" for char in text)
 
 
-@dataclass(slots=True)
-class _Noted:
+class _Noted(Struct):
     """The rows that a batch of events adds to the graph."""
 
     space: str
@@ -434,8 +435,7 @@ def key_of(draft: FactDraft) -> FactKey:
     return FactKey(draft.subject, draft.relation, None if single_of(draft.relation) else draft.object)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Going:
+class Going(Struct, frozen=True, kw_only=True):
     """What the graph loses with some events, collected before they are removed."""
 
     seqs: frozenset[int]
@@ -477,8 +477,7 @@ def graph_without(writer: Writer, going: Going) -> None:
     forget_written(writer, sorted(going.sessions))
 
 
-@dataclass(slots=True)
-class _Lost:
+class _Lost(Struct):
     """The spellings of a name in some events."""
 
     written: Counter[str] = field(default_factory=Counter[str])

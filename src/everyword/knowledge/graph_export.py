@@ -8,11 +8,12 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
+
+from msgspec import Struct, field
 
 from everyword.errors import BadLocation
 from everyword.private_files import make_private_folder, new_file, open_private
@@ -124,8 +125,7 @@ _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECAS
 _HEAD = re.compile(r"---\neveryword: (en_[0-9a-f]{32})\nmade: ([0-9a-f]{32})\n")
 
 
-@dataclass(slots=True)
-class WikiReport:
+class WikiReport(Struct):
     """What an export did with the notes of a folder."""
 
     written: int = 0

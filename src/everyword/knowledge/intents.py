@@ -10,9 +10,11 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from everyword.engine.engine import Engine
 from everyword.knowledge.comparing import Action, correction_of
@@ -146,8 +148,7 @@ def intents_in(
 # Plans and tasks
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Chain:
+class _Chain(Struct, frozen=True, kw_only=True):
     """The versions of one plan or task, oldest first, and what settled the last one."""
 
     seq: int

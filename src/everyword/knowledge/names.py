@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from everyword.errors import InvalidInput, NotFound, OutOfDate
 from everyword.storage.protocol import Reader
@@ -33,8 +35,7 @@ SPEAKER_VOTE = 500  # hundredths: who speaks is a person, whatever a few sentenc
 _MOST_PINS = 8  # followed one after another at most: more is a circle
 
 
-@dataclass(slots=True)
-class _Name:
+class _Name(Struct):
     written: Counter[str] = field(default_factory=Counter[str])
     votes: Counter[EntityType] = field(default_factory=Counter[EntityType])  # in hundredths of a mention
     speaks: bool = False

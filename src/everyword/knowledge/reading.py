@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from everyword.models.reader.decoding import FoundEntity, FoundStatement
 from everyword.models.reader.reader import Reader, TurnReading
@@ -28,8 +30,7 @@ _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
 _LOOKS_BACK = {"event": True, "plan": False, "task": False}
 
 
-@dataclass(frozen=True, slots=True)
-class EventTurn:
+class EventTurn(Struct, frozen=True):
     """An event as the reader sees it: its prose, who said it, and on which day."""
 
     text: str
@@ -37,8 +38,7 @@ class EventTurn:
     at: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ReadName:
+class ReadName(Struct, frozen=True):
     """A name in an event."""
 
     span: Span
@@ -47,8 +47,7 @@ class ReadName:
     confidence: float
 
 
-@dataclass(frozen=True, slots=True)
-class ReadStatement:
+class ReadStatement(Struct, frozen=True):
     """A statement in an event, before it is compared with known ones."""
 
     span: Span
@@ -64,8 +63,7 @@ class ReadStatement:
     lasting: float  # how likely it is worth telling unasked weeks later
 
 
-@dataclass(frozen=True, slots=True)
-class EventReading:
+class EventReading(Struct, frozen=True):
     """What the reader finds in one event."""
 
     names: tuple[ReadName, ...] = ()

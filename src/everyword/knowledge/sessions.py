@@ -10,10 +10,11 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from everyword.knowledge.llm.summaries import written_of
 from everyword.knowledge.names import read_entities

@@ -8,10 +8,12 @@ gives the same result.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
 from typing import NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from everyword.knowledge.comparing import (
     Action,
@@ -244,8 +246,7 @@ def stated_in(seq: int, reading: Reading) -> Stated:
     return Stated(seq, reading.event, drafts, mentions_in(reading.found), by_llm.facts, by_llm.extractor)
 
 
-@dataclass(slots=True)
-class _Known:
+class _Known(Struct):
     """What is current, as this transaction sees it, and the journal of what it did."""
 
     writer: Writer

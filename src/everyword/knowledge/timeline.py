@@ -8,10 +8,11 @@ words of one moment are a conflict.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from everyword.types.graph import ANY, RELATIONS, Fact, FactDraft, Relation, fact_id
 from everyword.types.trust import trust_of
@@ -51,8 +52,7 @@ class _Point(NamedTuple):
     draft: FactDraft
 
 
-@dataclass(slots=True)
-class _Run:
+class _Run(Struct):
     """A stretch in which one object holds."""
 
     object: str

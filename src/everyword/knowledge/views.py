@@ -7,8 +7,9 @@ from nothing. The result does not depend on how the log is cut into batches.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from everyword.engine.engine import Engine
 from everyword.knowledge import graph
@@ -46,8 +47,7 @@ def read_ahead(engine: Engine, reader: Reader, views: Sequence[str], limit: int)
     return read_new(reader, engine.reader, reader.log(after=min(behind), limit=limit)) if behind else {}
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True):
     """How one view follows the log."""
 
     apply: Callable[[Batch, Rows], int]  # the number of events applied; fewer where the rest must wait

@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from everyword.knowledge.concepts import Topics, topics_of
 from everyword.knowledge.intents import intents_in
@@ -142,8 +143,7 @@ DAMPING, ROUNDS = 0.85, 40  # of PageRank; .85^40 leaves a thousandth
 HEADING_TOKENS = 4  # of a tier's name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class Node(Struct, frozen=True, kw_only=True):
     """Something that may be in the window."""
 
     kind: str  # event, concept or intent

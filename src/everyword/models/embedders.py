@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from threading import Thread
+from threading import Lock, Thread
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,10 +62,9 @@ def load_embedder(spec: EmbedderSpec = None, *, folder: Folder = None) -> Embedd
 
 def load_named(name: str, *, folder: Folder = None) -> Embedder:
     """Create the embedder whose card has this name. A memory finds the model that wrote its vectors this way."""
-    if name == EVERYWORD_SMALL.name:
-        return EverywordSmall(folder=folder)
-    if name == COLBERT_SMALL.name:
-        return ColbertSmall(folder=folder)
+    for kind in (EverywordSmall, ColbertSmall):
+        if name == kind.MODEL.name:
+            return _shared(kind, find_model(kind.MODEL, folder=folder))
     if name == "hashing":
         return HashingEmbedder()
     if name.startswith(("openai:", "http://", "https://")):
@@ -73,6 +73,20 @@ def load_named(name: str, *, folder: Folder = None) -> Embedder:
 
         return EndpointEmbedder(name)
     raise InvalidSetting(f"Unknown embedder {name!r}.", fix=f"Choose {CHOICES}.")
+
+
+def _shared(kind: type[LateInteractionEmbedder], files: ModelFiles) -> Embedder:
+    """Return the embedder that another memory of this process uses already, or make one: a model takes 60 MB."""
+    key = (kind, files.paths[MODEL])
+    with _sharing:
+        found = _shared_embedders.get(key)
+        if found is None:
+            found = _shared_embedders[key] = kind(files)
+        return found
+
+
+_shared_embedders: WeakValueDictionary[tuple[object, ...], LateInteractionEmbedder] = WeakValueDictionary()
+_sharing = Lock()
 
 
 class LateInteractionEmbedder(ABC):
@@ -86,8 +100,8 @@ class LateInteractionEmbedder(ABC):
     TOKEN_DIMS: int
     FORM: bytes  # part of the version, since it decides which vectors are stored
 
-    def __init__(self, *, folder: Folder = None) -> None:
-        files = find_model(self.MODEL, folder=folder)
+    def __init__(self, files: ModelFiles | None = None) -> None:
+        files = files or find_model(self.MODEL)
         self._encoder = type(self).ENCODER(files)
         self._codec_bytes = self.CODEC_FILE.read_bytes()
         self._warmed = False

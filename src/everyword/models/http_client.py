@@ -9,10 +9,11 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from threading import Lock
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from everyword.errors import InvalidSetting, ModelError
 from everyword.extras import need
@@ -38,8 +39,7 @@ class Errors(NamedTuple):
     garbage: type[ModelError]  # the response can't be used
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryPolicy:
+class RetryPolicy(Struct, frozen=True, kw_only=True):
     """How long to wait for a response and how often to try. Tests replace the last two."""
 
     timeout: float = 120.0  # seconds for one attempt, up to the last byte; local models are slow
@@ -53,8 +53,7 @@ class RetryPolicy:
             raise InvalidSetting("timeout and attempts must be positive.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpResponse:
+class HttpResponse(Struct, frozen=True, kw_only=True):
     """A server's response; `text` is empty if it is streamed as `lines`."""
 
     status: int

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelCard:
+class ModelCard(Struct, frozen=True, kw_only=True):
     """The identity of a model: vectors are comparable only within one name and version.
 
     `version` changes whenever the same text would give another vector: other weights, another codec.
@@ -28,16 +27,14 @@ class ModelCard:
         return f"{self.name}@{self.version}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Passage:
+class Passage(Struct, frozen=True, kw_only=True):
     """The stored vectors of a text: the pooled vector and the packed token vectors."""
 
     pooled: NDArray[np.int8]  # (dims,), unit length times 127
     tokens: bytes  # packed by the embedder's codec; empty without late interaction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(Struct, frozen=True, kw_only=True):
     """The vectors of a question, in full precision since they are never stored."""
 
     pooled: NDArray[np.float32]  # (dims,), unit length
@@ -101,8 +98,7 @@ Schema = Mapping[str, Any]  # a JSON schema
 DEFAULT_MAX_TOKENS = 1024  # of an LLM's answer: a page of text, which bounds the cost of a request
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(Struct, frozen=True, kw_only=True):
     """An answer and the tokens that it took."""
 
     text: str

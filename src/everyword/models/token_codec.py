@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from everyword.errors import StoreCorrupt
@@ -32,8 +32,7 @@ SINGLE_THREAD_PRODUCTS = 4 * 65536
 _SELF = np.float32(-9)  # below every cosine: no token is its own neighbour
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenCodec:
+class TokenCodec(Struct, frozen=True, kw_only=True):
     """The fitted numbers of one model. Token states must have unit length."""
 
     projection: Floats  # (states, token_dims)

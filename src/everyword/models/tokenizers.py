@@ -11,11 +11,12 @@ import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 from unicodedata import category
+
+from msgspec import Struct
 
 from everyword.errors import InvalidSetting, ModelDamaged, ModelMissing
 from everyword.extras import need
@@ -57,8 +58,7 @@ def load_tokenizer(spec: TokenizerSpec = None) -> Tokenizer:
     raise InvalidSetting(f"Unknown tokenizer {spec!r}.", fix=f"Choose {CHOICES}.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Counter:
+class _Counter(Struct, frozen=True, kw_only=True):
     """A tokenizer: its name, and the function that counts."""
 
     name: str

@@ -11,9 +11,10 @@ import contextlib
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+
+from msgspec import Struct
 
 from everyword.errors import ModelDamaged, ModelMissing
 from everyword.private_files import FILE_MODE, make_private_folder
@@ -22,8 +23,7 @@ FOLDER_VARIABLE = "EVERYWORD_MODELS"
 MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PinnedModel:
+class PinnedModel(Struct, frozen=True, kw_only=True):
     """A model identified by the SHA-256 of its files, and the package that ships them."""
 
     name: str
@@ -35,8 +35,7 @@ class PinnedModel:
     alternative: str = 'embedder="hashing"'  # the setting that works without the model
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelFiles:
+class ModelFiles(Struct, frozen=True, kw_only=True):
     """Paths and expected SHA-256 of a model's files, by file name."""
 
     paths: Mapping[str, Path]

@@ -6,9 +6,10 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
+
+from msgspec.structs import replace
 
 from everyword.errors import LLMGarbage
 from everyword.lazy_patterns import lazy_pattern

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from everyword.models.protocol import Question
@@ -95,8 +96,7 @@ class ChainLink(NamedTuple):
     hop: int
 
 
-@dataclass(slots=True)
-class Candidates:
+class Candidates(Struct):
     """The candidates of a search, the best first, and what each stage found out about them."""
 
     seqs: Seqs
@@ -117,8 +117,7 @@ class Candidates:
             yield Candidate(seq, score, self)
 
 
-@dataclass(slots=True)
-class Candidate:
+class Candidate(Struct):
     """An event that is about to become a hit."""
 
     seq: int

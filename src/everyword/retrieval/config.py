@@ -7,19 +7,17 @@ cosine of the question's tokens, in which good and middling candidates are about
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arm:
+class Arm(Struct, frozen=True, kw_only=True):
     """A source of candidates and the weight of its ranking."""
 
     depth: int  # candidates taken
     weight: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatementArm(Arm):
+class StatementArm(Arm, frozen=True, kw_only=True):
     """Candidates whose statements match the question."""
 
     reach: int  # best events by words whose statements are read, besides those that vectors found
@@ -27,8 +25,7 @@ class StatementArm(Arm):
     past: float  # weight of a statement that no longer holds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Neighbours:
+class Neighbours(Struct, frozen=True, kw_only=True):
     """How the turns around an event add to its match: an answer follows its question, a pronoun its name."""
 
     seeds: int  # best candidates whose surroundings are read
@@ -45,8 +42,7 @@ class Neighbours:
         return max(len(self.before), len(self.after))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CausalChain:
+class CausalChain(Struct, frozen=True, kw_only=True):
     """How causes and effects are followed: from the best hits, by rare words that two events share."""
 
     seeds: int  # hits that a hop starts from
@@ -56,8 +52,7 @@ class CausalChain:
     strength: float  # given back when all rare words of the seed are shared, in part for a part
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewestFirst:
+class NewestFirst(Struct, frozen=True, kw_only=True):
     """When a newer hit moves above an older one about the same matter."""
 
     depth: int  # first hits that are compared
@@ -65,8 +60,7 @@ class NewestFirst:
     share: float  # share of the older sentence's question words that the newer sentence must contain
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AutoK:
+class AutoK(Struct, frozen=True, kw_only=True):
     """How many hits to return where the caller does not say: those that score near the best."""
 
     margin: float  # below the best score
@@ -75,8 +69,7 @@ class AutoK:
     several: int  # the most for a question that asks for several things
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchConfig:
+class SearchConfig(Struct, frozen=True, kw_only=True):
     """The stages of a search and their weights. A stage is off where its field is None or 0."""
 
     name: str

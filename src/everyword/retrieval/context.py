@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from itertools import zip_longest
 from typing import NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from everyword.lazy_patterns import lazy_pattern
 from everyword.models.protocol import Tokenizer
@@ -57,8 +59,7 @@ class Excerpt(NamedTuple):
     span: Span
 
 
-@dataclass(frozen=True)
-class _Line:
+class _Line(Struct, frozen=True, dict=True):  # its cached properties need a dict
     event: Event
     seq: int
     span: Span
@@ -99,8 +100,7 @@ class _Line:
         return self.event.session, day_in_words(self.event.at)
 
 
-@dataclass(slots=True)
-class _Packed:
+class _Packed(Struct):
     """The lines chosen so far, and the tokens left."""
 
     tokenizer: Tokenizer

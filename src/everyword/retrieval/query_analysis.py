@@ -7,11 +7,12 @@ its capitals show. Other stages use the analysis for ranking, so that a wrong gu
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import cache, lru_cache
 from typing import Literal
+
+from msgspec import Struct
 
 from everyword.text.dates import DateMention, Granularity, find_dates
 from everyword.text.dates.rules import MONTHS, SHORT_MONTHS, SHORT_WEEKDAYS, WEEKDAYS
@@ -45,8 +46,7 @@ class Shape(StrEnum):
     THING = "thing"  # anything
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
+class Window(Struct, frozen=True, kw_only=True):
     """A time that a question names, in UTC; the end is exclusive."""
 
     start: datetime
@@ -55,8 +55,7 @@ class Window:
     certain: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Analysis:
+class Analysis(Struct, frozen=True, kw_only=True):
     """The result of query analysis."""
 
     kind: Kind
@@ -112,8 +111,7 @@ def _analysed(text: str, now: datetime) -> Analysis:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Signs:
+class _Signs(Struct, frozen=True, kw_only=True):
     asked: str  # the sentence that asks, from its question word on, in lower case
     whole: str  # the whole text, in lower case
     names: tuple[str, ...]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from itertools import chain, islice
 
 import numpy as np
+from msgspec.structs import replace
 
 from everyword.models.protocol import Embedder, LateInteraction
 from everyword.retrieval.candidates import (

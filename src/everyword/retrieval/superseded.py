@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from enum import Enum
+
+from msgspec.structs import replace
 
 from everyword.knowledge.comparing import correction_of
 from everyword.lazy_patterns import lazy_pattern

@@ -17,9 +17,11 @@ import math
 import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from everyword.lazy_patterns import lazy_pattern
 from everyword.models.protocol import Tokenizer
@@ -81,8 +83,7 @@ _SCANNED = 5_000  # characters of each
 MOST_CONFIRMED = 40  # statements repeated most often, of any age
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WakeUpRequest:
+class WakeUpRequest(Struct, frozen=True, kw_only=True):
     """What a wake-up is for: the space, the project, the day."""
 
     reader: Reader
@@ -94,8 +95,7 @@ class WakeUpRequest:
     intents: Sequence[Intent]  # of the wing, the most pressing first
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class Candidate(Struct, frozen=True, kw_only=True):
     """A line that could be chosen."""
 
     line: WakeUpLine

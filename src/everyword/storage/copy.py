@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from everyword.errors import StoreError
 from everyword.storage.protocol import Store
@@ -24,8 +25,7 @@ _BATCH_ROWS = 2_000
 _BATCH_BYTES = 8 * 1024 * 1024  # a block of pooled vectors is half a megabyte
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Copied:
+class Copied(Struct, frozen=True, kw_only=True):
     """What a copy came to."""
 
     tables: Mapping[str, int]  # rows by table

@@ -15,10 +15,10 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 Seqs = NDArray[np.int64]
@@ -41,8 +41,7 @@ LENGTHS: NDArray[np.float32] = np.concatenate(
 ).astype(np.float32)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class Terms(Struct, frozen=True, kw_only=True):
     """The terms of one event, ready to be stored: n terms of 64 bits, then n counts of one byte."""
 
     packed: bytes

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from everyword.storage.nearest import seq_of
@@ -54,8 +54,7 @@ class Extent(NamedTuple):
 READ = "extract"  # the kind of job that lets an LLM read an event
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatementFilter:
+class StatementFilter(Struct, frozen=True, kw_only=True):
     """Conditions on statements; all must hold, None means any."""
 
     kind: StatementKind | None = None
@@ -199,8 +198,7 @@ class Edit(NamedTuple):
     pins: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FactFilter:
+class FactFilter(Struct, frozen=True, kw_only=True):
     """Conditions on facts; all must hold, None means any."""
 
     subjects: tuple[str, ...] | None = None
@@ -211,8 +209,7 @@ class FactFilter:
     conflicts: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileRead:
+class FileRead(Struct, frozen=True, kw_only=True):
     """How far an imported file was read, and its size and hash at that time."""
 
     path: str
@@ -296,8 +293,7 @@ class Model(NamedTuple):
     state: Literal["active", "building", "retired"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnitVector:
+class UnitVector(Struct, frozen=True, kw_only=True):
     """The vectors of one window of an event."""
 
     span: Span
@@ -305,8 +301,7 @@ class UnitVector:
     tokens: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class Draft(Struct, frozen=True, kw_only=True):
     """A validated event with everything that its indexes need."""
 
     event: Event
@@ -382,8 +377,7 @@ class Job(NamedTuple):
     error: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class Tally(Struct, frozen=True, kw_only=True):
     """The counts of one space."""
 
     events: int = 0

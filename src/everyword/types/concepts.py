@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
+
+from msgspec import Struct, field
 
 from everyword.types.events import DEFAULT_SPACE, Json, fingerprint
 
@@ -38,8 +39,7 @@ DEFAULT_WEIGHT: Mapping[EdgeKind, float] = MappingProxyType({EdgeKind.GROUNDS: 0
 MEMBERSHIP = frozenset({EdgeKind.GROUNDS, EdgeKind.REINFORCES})  # edges that make an event a member of a concept
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConceptEdge:
+class ConceptEdge(Struct, frozen=True, kw_only=True):
     """An edge of the concept graph, from the id of an event or concept to that of a concept."""
 
     source: str
@@ -56,8 +56,7 @@ class ConceptEdge:
         return decayed(self.weight, self.supported_at, now)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Concept:
+class Concept(Struct, frozen=True, kw_only=True):
     """A theme that three or more events share."""
 
     id: str
@@ -77,8 +76,7 @@ class Concept:
     merged_into: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class Ground(Struct, frozen=True, kw_only=True):
     """An event of a concept, and how strongly it belongs to it."""
 
     event_id: str
@@ -89,8 +87,7 @@ class Ground:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConceptView:
+class ConceptView(Struct, frozen=True, kw_only=True):
     """One concept with its events, edges and journal."""
 
     concept: Concept
@@ -102,14 +99,12 @@ class ConceptView:
 # Plans
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Change:
+class _Change(Struct, frozen=True, kw_only=True):
     reason: str
     grounded_in: tuple[str, ...]  # ids of events
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddNode(_Change):
+class AddNode(_Change, frozen=True, kw_only=True):
     """Add a concept together with its events."""
 
     id: str
@@ -118,8 +113,7 @@ class AddNode(_Change):
     body: Mapping[str, Json] = field(default_factory=dict[str, Json])  # further members of this kind of node
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddEdge(_Change):
+class AddEdge(_Change, frozen=True, kw_only=True):
     """Add an edge, or support an existing one again."""
 
     source: str
@@ -128,8 +122,7 @@ class AddEdge(_Change):
     weight: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UpdateNode(_Change):
+class UpdateNode(_Change, frozen=True, kw_only=True):
     """Reword a node; its history keeps the old wording."""
 
     id: str
@@ -138,16 +131,14 @@ class UpdateNode(_Change):
     body: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MergeNodes(_Change):
+class MergeNodes(_Change, frozen=True, kw_only=True):
     """Let the stronger of two concepts absorb the other with all its edges and their history."""
 
     id: str  # the one that stays
     absorbed: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemoveNode(_Change):
+class RemoveNode(_Change, frozen=True, kw_only=True):
     """Close a node, or one edge of it where `edge` and `target` are given."""
 
     id: str
@@ -158,8 +149,7 @@ class RemoveNode(_Change):
 Operation = AddNode | AddEdge | UpdateNode | MergeNodes | RemoveNode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UpdatePlan:
+class UpdatePlan(Struct, frozen=True, kw_only=True):
     """Changes of the graph that are applied together or not at all."""
 
     operations: tuple[Operation, ...] = ()
@@ -178,8 +168,7 @@ class Debt(StrEnum):
     UNDO = "undo"  # a person reverted a change
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JournalEntry:
+class JournalEntry(Struct, frozen=True, kw_only=True):
     """One change of the graph, with its reason and events."""
 
     id: str  # the same after a rebuild; `concepts.undo` takes it
@@ -194,8 +183,7 @@ class JournalEntry:
     undone: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Folded:
+class Folded(Struct, frozen=True, kw_only=True):
     """The result of folding events into the graph; with a dry run, what it would do."""
 
     events: int  # that were read

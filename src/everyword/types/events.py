@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple, cast
+
+from msgspec import Struct, field
 
 from everyword.lazy_patterns import lazy_pattern
 from everyword.types.times import to_micros, utc_now
@@ -30,8 +31,7 @@ class Span(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(Struct, frozen=True, kw_only=True):
     """One verbatim message or happening. Immutable; everything else is derived from events and cites them."""
 
     text: str
@@ -50,8 +50,7 @@ class Event:
     record: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
+class Filter(Struct, frozen=True, kw_only=True):
     """Conditions on events; all must hold, and None means any value."""
 
     wing: str | None = None
@@ -80,8 +79,7 @@ def is_range(wanted: Json) -> bool:
     return bool(names) and all(name in RANGES for name in names)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class Written(Struct, frozen=True, kw_only=True):
     """The result of writing one event: stored now, or already known."""
 
     event: Event
@@ -109,8 +107,7 @@ class WrittenBatch(list[Written]):
         return len(self) - self.added
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
+class Imported(Struct, frozen=True, kw_only=True):
     """The result of an import."""
 
     read: int
@@ -126,8 +123,7 @@ class Imported:
     sample: tuple[Event, ...] = ()  # the first events, where the import was only a preview
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
+class Score(Struct, frozen=True, kw_only=True):
     """The score that one stage gave a hit."""
 
     stage: str
@@ -136,8 +132,7 @@ class Score:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class Hit(Struct, frozen=True, kw_only=True):
     """A recalled event with its matching span and its scores."""
 
     event: Event
@@ -177,8 +172,7 @@ class Hits(list[Hit]):
         self.pending = pending
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Citation:
+class Citation(Struct, frozen=True, kw_only=True):
     """The source of a line of a context."""
 
     mark: str
@@ -187,8 +181,7 @@ class Citation:
     key: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
+class Context(Struct, frozen=True, kw_only=True):
     """Prompt-ready text within a token budget, each line with the mark of its citation."""
 
     text: str
@@ -198,8 +191,7 @@ class Context:
     citations: tuple[Citation, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Struct, frozen=True, kw_only=True):
     """An answer from the memory, with citations; its text is empty where the memory holds no answer."""
 
     question: str
@@ -215,8 +207,7 @@ class Answer:
         return bool(self.text)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Struct, frozen=True, kw_only=True):
     """One entry of a statement's journal: what changed, because of which event, and why."""
 
     at: datetime
@@ -236,8 +227,7 @@ class SummaryPart(StrEnum):
     OPEN = "open"  # planned or to be done, and not done since
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Theme:
+class Theme(Struct, frozen=True, kw_only=True):
     """A quote in a session's summary."""
 
     text: str
@@ -249,8 +239,7 @@ class Theme:
     part: SummaryPart = SummaryPart.ABOUT
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenSentence:
+class WrittenSentence(Struct, frozen=True, kw_only=True):
     """A sentence that an LLM wrote, and the events that support it."""
 
     text: str
@@ -265,8 +254,7 @@ class SessionOrder(StrEnum):
     LONGEST = "longest"  # by the number of events
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class Session(Struct, frozen=True, kw_only=True):
     """A conversation or work session, derived from its events."""
 
     name: str
@@ -282,8 +270,7 @@ class Session:
     written: tuple[WrittenSentence, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt:
+class Receipt(Struct, frozen=True, kw_only=True):
     """The result of `forget`.
 
     The memory keeps the time, the counts and the log positions of the events, so that `verify` can check that none is
@@ -303,8 +290,7 @@ class Receipt:
         return self.removed.get("events", len(self.ids))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class Problem(Struct, frozen=True, kw_only=True):
     """A problem that `verify` found, and how to fix it."""
 
     where: str
@@ -312,8 +298,7 @@ class Problem:
     fix: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Report(Struct, frozen=True, kw_only=True):
     """The result of `verify`."""
 
     checked: Mapping[str, int]
@@ -324,8 +309,7 @@ class Report:
         return not self.problems
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stats:
+class Stats(Struct, frozen=True, kw_only=True):
     """Counts and sizes of a memory."""
 
     location: str
@@ -352,8 +336,7 @@ class Stats:
     behind: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Activity:
+class Activity(Struct, frozen=True, kw_only=True):
     """Event counts over equal parts of a span of time, with the speakers and wings to choose from."""
 
     begin: datetime | None  # None where there are no events

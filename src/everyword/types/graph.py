@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
 from types import MappingProxyType
+
+from msgspec import Struct, field
 
 from everyword.lazy_patterns import lazy_pattern
 from everyword.types.events import DEFAULT_SPACE, Span, fingerprint
@@ -29,8 +30,7 @@ class EntityType(StrEnum):
     TOPIC = "topic"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mention:
+class Mention(Struct, frozen=True, kw_only=True):
     """Words of an event that name an entity."""
 
     span: Span
@@ -39,8 +39,7 @@ class Mention:
     score: float  # 0 to 1: confidence in the type
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entity:
+class Entity(Struct, frozen=True, kw_only=True):
     """A named person or thing with all its names."""
 
     id: str
@@ -53,8 +52,7 @@ class Entity:
     last_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownName:
+class KnownName(Struct, frozen=True, kw_only=True):
     """What is known about one name: its spellings, and votes for its type."""
 
     key: str  # the folded name
@@ -63,8 +61,7 @@ class KnownName:
     speaks: bool = False  # a speaker has this name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Relation:
+class Relation(Struct, frozen=True, kw_only=True):
     """A kind of fact."""
 
     name: str
@@ -123,8 +120,7 @@ RELATIONS: Mapping[str, Relation] = _vocabulary(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FactDraft:
+class FactDraft(Struct, frozen=True, kw_only=True):
     """A claim of one event, with its quote.
 
     `valid_from` is the stated beginning; None where none is stated. `begun_by` is when it had certainly begun: "moved
@@ -160,8 +156,7 @@ class FactDraft:
         return f"{self.event_id}:{self.span.start}-{self.span.end}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
+class Fact(Struct, frozen=True, kw_only=True):
     """Subject, relation and object in a window of time, with the claims that say so; open while `valid_to` is None."""
 
     id: str
@@ -193,8 +188,7 @@ class Fact:
         return self.valid_to is None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntityEdit:
+class EntityEdit(Struct, frozen=True, kw_only=True):
     """A merge or split by hand."""
 
     number: int
@@ -266,8 +260,7 @@ def folded(text: str) -> str:
     return unicodedata.normalize("NFC", "".join(letters)).translate(_NO_DECOMPOSITION)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MapNode:
+class MapNode(Struct, frozen=True, kw_only=True):
     """A concept, entity or intent on the map."""
 
     id: str
@@ -282,8 +275,7 @@ class MapNode:
     quotes: tuple[str, ...] = ()  # verbatim
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MapEdge:
+class MapEdge(Struct, frozen=True, kw_only=True):
     """An edge of the map."""
 
     source: str
@@ -292,8 +284,7 @@ class MapEdge:
     weight: float  # 0 to 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Map:
+class Map(Struct, frozen=True, kw_only=True):
     """The strongest concepts, entities and intents, with the edges between them."""
 
     nodes: tuple[MapNode, ...]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from enum import StrEnum
+
+from msgspec import Struct
 
 from everyword.types.events import Citation, Context, Score, Span
 
@@ -41,8 +42,7 @@ class IntentAnswer(StrEnum):
     UNDO = "undo"  # takes the last answer back
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class Evidence(Struct, frozen=True, kw_only=True):
     """A quote that supports a claim."""
 
     event_id: str
@@ -52,8 +52,7 @@ class Evidence:
     speaker: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Intent:
+class Intent(Struct, frozen=True, kw_only=True):
     """An unmet goal with the quotes that show it."""
 
     id: str
@@ -100,8 +99,7 @@ class Tier(StrEnum):
     BACKGROUND = "background"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WindowItem:
+class WindowItem(Struct, frozen=True, kw_only=True):
     """An event, concept or intent in the window, with its scores."""
 
     kind: str
@@ -117,8 +115,7 @@ class WindowItem:
     urgency: float = 1.0  # 1 to 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
+class Window(Struct, frozen=True, kw_only=True):
     """What matters now, in three tiers within a token budget."""
 
     items: tuple[WindowItem, ...]
@@ -129,8 +126,7 @@ class Window:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drawer:
+class Drawer(Struct, frozen=True, kw_only=True):
     """An event in the palace."""
 
     event_id: str
@@ -139,8 +135,7 @@ class Drawer:
     speaker: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Closet:
+class Closet(Struct, frozen=True, kw_only=True):
     """A session's summary and events in the palace."""
 
     session: str | None
@@ -148,16 +143,14 @@ class Closet:
     drawers: tuple[Drawer, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hall:
+class Hall(Struct, frozen=True, kw_only=True):
     """The statements of one kind in a room; `kind` is None for events that state nothing."""
 
     kind: str | None
     closets: tuple[Closet, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class Room(Struct, frozen=True, kw_only=True):
     """A concept, as one wing knows it; `id` is None for events without a concept."""
 
     id: str | None
@@ -166,8 +159,7 @@ class Room:
     halls: tuple[Hall, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PalaceWing:
+class PalaceWing(Struct, frozen=True, kw_only=True):
     """A person or project; `name` is None for events without a wing."""
 
     name: str | None
@@ -176,8 +168,7 @@ class PalaceWing:
     rooms_in_all: int = 0  # concepts that have events in this wing
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tunnel:
+class Tunnel(Struct, frozen=True, kw_only=True):
     """A concept that two or more wings share."""
 
     concept: str
@@ -185,16 +176,14 @@ class Tunnel:
     wings: tuple[str | None, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Palace:
+class Palace(Struct, frozen=True, kw_only=True):
     """The memory as a place to walk through: wing, room, hall, closet, drawer; tunnels join wings."""
 
     wings: tuple[PalaceWing, ...]
     tunnels: tuple[Tunnel, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
+class Identity(Struct, frozen=True, kw_only=True):
     """Who the agent is or whom it serves; every wake-up starts with it."""
 
     text: str
@@ -203,8 +192,7 @@ class Identity:
     wing: str | None = None  # only for this project
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WakeUpLine:
+class WakeUpLine(Struct, frozen=True, kw_only=True):
     """One line of a wake-up, with its citation and the reasons for it."""
 
     layer: int  # 0: identity, 1: what matters now, 2: the given topic
@@ -215,8 +203,7 @@ class WakeUpLine:
     reasons: tuple[Score, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WakeUp(Context):
+class WakeUp(Context, frozen=True, kw_only=True):
     """A context without a question: the identity, and the few things that matter now."""
 
     lines: tuple[WakeUpLine, ...] = ()

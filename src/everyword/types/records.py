@@ -11,9 +11,11 @@ into one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from everyword.types.events import Event, Json
 
@@ -42,8 +44,7 @@ class Reason(StrEnum):
     NEVER_TRUE = "never_true"  # it was never true, also not in the past
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(Struct, frozen=True, kw_only=True):
     """One edit."""
 
     id: str

@@ -1,6 +1,6 @@
 """Convert the library's values to JSON documents and back, and describe them as JSON Schema.
 
-All three directions follow the types: a dataclass becomes an object with its fields, a tuple becomes a list. The tables
+All three directions follow the types: a Struct becomes an object with its fields, a tuple becomes a list. The tables
 below hold the exceptions, so a new type usually needs no code here.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
 from datetime import date, datetime
 from enum import Enum
 from functools import cache
@@ -271,11 +270,11 @@ _MEMBER_SCHEMAS: dict[Any, dict[str, Schema]] = {
 
 
 def _has_members(kind: Any) -> bool:
-    return is_dataclass(kind) or hasattr(kind, "_fields")  # a dataclass or a NamedTuple
+    return hasattr(kind, "__struct_fields__") or hasattr(kind, "_fields")  # a Struct or a NamedTuple
 
 
 def _field_names(kind: Any) -> tuple[str, ...]:
-    return tuple(one.name for one in fields(kind) if one.init) if is_dataclass(kind) else kind._fields
+    return kind.__struct_fields__ if hasattr(kind, "__struct_fields__") else kind._fields
 
 
 @cache

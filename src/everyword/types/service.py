@@ -11,10 +11,11 @@ import hmac
 import re
 import secrets
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple, TypeVar
+
+from msgspec import Struct
 
 from everyword.errors import InvalidInput
 from everyword.lazy_patterns import lazy_pattern
@@ -41,8 +42,7 @@ class Permission(StrEnum):
         return order.index(self) >= order.index(other)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApiKey:
+class ApiKey(Struct, frozen=True, kw_only=True):
     """A stored key, without its secret."""
 
     id: str
@@ -65,8 +65,7 @@ class ApiKey:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewKey:
+class NewKey(Struct, frozen=True, kw_only=True):
     """A new key with its secret, which is shown only once."""
 
     key: ApiKey
@@ -139,8 +138,7 @@ _LONGEST_POSITION = 1_000  # characters
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class News:
+class News(Struct, frozen=True, kw_only=True):
     """One change: an event, statement, concept or intent, a waiting job, or a forget."""
 
     kind: str
@@ -165,8 +163,7 @@ class Page(list[T]):
         self.next = next
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class Waiting(Struct, frozen=True, kw_only=True):
     """A waiting job."""
 
     id: int
@@ -177,8 +174,7 @@ class Waiting:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Webhook:
+class Webhook(Struct, frozen=True, kw_only=True):
     """An address that receives the changes of a space, and how far it has got."""
 
     id: str
@@ -193,8 +189,7 @@ class Webhook:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewWebhook:
+class NewWebhook(Struct, frozen=True, kw_only=True):
     """A new webhook with its signing secret, which is shown only once."""
 
     webhook: Webhook

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import fields
 
 from everyword.types.events import Change, Span, fingerprint
 
@@ -85,8 +87,7 @@ class SaidDate(NamedTuple):
     certain: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatementDraft:
+class StatementDraft(Struct, frozen=True, kw_only=True):
     """A statement as it was read, before it is compared with known ones."""
 
     kind: StatementKind
@@ -111,8 +112,7 @@ class StatementDraft:
     extractor: str = ""  # name/version
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Statement(StatementDraft):
+class Statement(StatementDraft, frozen=True, kw_only=True):
     """A stored statement, as one version in a chain."""
 
     id: str
@@ -145,8 +145,7 @@ def statement_id(draft: StatementDraft) -> str:
     return STATEMENT_PREFIX + fingerprint("statement", *parts).hex()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Version:
+class Version(Struct, frozen=True, kw_only=True):
     """One version of a statement with its journal entries."""
 
     statement: Statement
@@ -154,8 +153,7 @@ class Version:
     changes: tuple[Change, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class History:
+class History(Struct, frozen=True, kw_only=True):
     """The versions of a statement, oldest first; of several statements, one after the other."""
 
     versions: tuple[Version, ...]

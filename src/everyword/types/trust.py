@@ -6,9 +6,10 @@ wake-up treat sources differently. All numbers of this are here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 from everyword.types.events import ASSISTANTS, PROGRAMS, Event
 
@@ -23,8 +24,7 @@ class Source(StrEnum):
     WEB = "web"  # a fetched page
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trust:
+class Trust(Struct, frozen=True, kw_only=True):
     """How far a source is trusted."""
 
     # A source of a lower level can't override a higher one in facts, statements and answers.

@@ -9,8 +9,9 @@ has grown.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from everyword.errors import BadLocation, InvalidInput
 from everyword.ingest.importers.assistant_exports import CHATGPT, CLAUDE_AI
@@ -41,8 +42,7 @@ _SURE = 0.9  # then no other format is tried
 _MIN_SHARE_OF_NOTES = 0.75
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recognised:
+class Recognised(Struct, frozen=True, kw_only=True):
     """A file, folder or zip, and its format where the caller named one; otherwise each file has its own."""
 
     source: Source

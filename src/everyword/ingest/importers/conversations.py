@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+
+from msgspec import Struct, field
 
 from everyword.errors import InvalidInput
 from everyword.ingest.chat_messages import KNOWN_MEMBERS, LEFT_OUT, said_in
@@ -38,8 +39,7 @@ _TIMES = ("at", "timestamp", "created_at", "createdAt", "create_time", "created"
 _ROLES = {"human": "user", "gpt": "assistant", "model": "assistant"}
 
 
-@dataclass(slots=True)
-class _Conversation:
+class _Conversation(Struct):
     path: str  # of the file
     session: str
     at: Json = None

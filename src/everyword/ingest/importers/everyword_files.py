@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from everyword.errors import InvalidInput, StoreError
 from everyword.ingest.importers.records import AN_EDIT, Item, Position, Read, left_out, skipped

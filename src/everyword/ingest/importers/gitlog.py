@@ -6,12 +6,13 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator
-from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from pathlib import Path, PurePosixPath
 from shutil import which
 from tempfile import TemporaryFile
 from typing import IO, cast
+
+from msgspec.structs import replace
 
 from everyword.errors import InvalidInput
 from everyword.ingest.importers.records import Item, Position, as_moment, day_of, item, skipped

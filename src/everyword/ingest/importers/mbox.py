@@ -5,12 +5,13 @@ from __future__ import annotations
 import email
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from email.errors import MessageError
 from email.header import decode_header
 from email.message import Message
 from email.utils import getaddresses, parsedate_to_datetime
 from html.parser import HTMLParser
+
+from msgspec.structs import replace
 
 from everyword.ingest.importers.records import Item, Position, digest, item, skipped
 from everyword.ingest.importers.sources import Format, Source, holds

@@ -6,9 +6,11 @@ import io
 import re
 import zipfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from xml.parsers import expat
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from everyword.errors import InvalidInput
 from everyword.ingest.importers.pdf import pdf_pages
@@ -31,8 +33,7 @@ _WORD_HEADING = re.compile(r"(?:Heading|heading )([1-6])|Title")
 _WORD_BREAKS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """A piece of a note, where it stands, and the headings above it."""
 
     headings: tuple[str, ...]
@@ -40,8 +41,7 @@ class Section:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """The sections of a note, and what it says about itself."""
 
     sections: list[Section]
@@ -49,8 +49,7 @@ class Note:
     problem: str = ""  # why the rest was not read
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _NoteReader:
+class _NoteReader(Struct, frozen=True, kw_only=True):
     """Reads files whole, and splits them into sections."""
 
     name: str

@@ -6,9 +6,10 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import cast
+
+from msgspec import Struct, field
 
 from everyword.errors import InvalidTime
 from everyword.ingest.redaction.redact import redact
@@ -33,16 +34,14 @@ _BLOB_CHARS = 2048  # so many characters without a space are base64, not text
 _BLOB = re.compile(rf"(?:data:[\w.+/-]{{1,80}};base64,)?[A-Za-z0-9+/=_\r\n-]{{{_BLOB_CHARS},}}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Read:
+class Read(Struct, frozen=True, kw_only=True):
     """One event, and the position after it."""
 
     event: dict[str, Json]
     position: Position = field(default_factory=dict[str, Json])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Skipped:
+class Skipped(Struct, frozen=True, kw_only=True):
     """An entry that became no event: the reason, the place, and its beginning with secrets redacted."""
 
     reason: str

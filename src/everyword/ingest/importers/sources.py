@@ -12,12 +12,15 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any, Literal, cast
 from unicodedata import category
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from everyword.errors import BadLocation, InvalidInput
 from everyword.ingest.importers.records import Item, Position, Skipped, as_name, from_epoch
@@ -291,8 +294,7 @@ def holds(*patterns: bytes, unless: bytes = b"", confidence: float = 0.95) -> Ca
     return recognise
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(Struct, frozen=True):
     """A format that can be imported."""
 
     NAME: str  # that `--format` takes

@@ -6,8 +6,10 @@ import codecs
 import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from typing import IO, Any, cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from everyword.ingest.importers.records import Item, Position, Read, Record, Skipped, as_record, skipped
 from everyword.ingest.importers.sources import Source, suffix
@@ -19,8 +21,7 @@ _FIRST_LINES = 20  # a format shows in a few lines
 _NEAR_END = 16  # characters: a literal, number or escape that the end of a chunk cuts is no longer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Line(Struct, frozen=True, kw_only=True):
     """One line, its number from 1, and its byte offsets."""
 
     number: int
@@ -73,8 +74,7 @@ def lines(file: IO[bytes], after: Position | None = None) -> Iterator[Line]:
         yield Line(number=number, start=start, end=end, content=content, finished=finished, too_long=too_long)
 
 
-@dataclass(slots=True)
-class Block:
+class Block(Struct):
     """Lines that belong together: one that begins something, and those that continue it."""
 
     head: Any  # what was found in the first line; None before the first beginning

@@ -15,11 +15,14 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from everyword.errors import InvalidSetting
 from everyword.ingest.redaction.rules import LONG_WORD, RULES, Rule
@@ -39,16 +42,14 @@ _MAX_DEPTH = 64  # levels of meta; validation.py refuses deeper ones
 _MAX_PATTERN_CHARS = 2000  # characters; a longer expression is a mistake
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Found(Struct, frozen=True, kw_only=True):
     """The kind of a secret and its span in the original text."""
 
     kind: str
     span: Span
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Redacted:
+class Redacted(Struct, frozen=True, kw_only=True):
     """A redacted text and the kinds of its secrets, never the secrets themselves."""
 
     text: str

@@ -12,11 +12,12 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from everyword.types.events import Span
 
@@ -25,8 +26,7 @@ LONG_WORD = 20  # characters without a space: the length of the shortest service
 Check = Callable[[re.Match[str], str], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One form of one kind of secret."""
 
     name: str  # as the mark shows it: "github token"

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, cast
+
+from msgspec import Struct
 
 from everyword.interfaces.adapters.documents import (
     TICK,
@@ -31,8 +32,7 @@ from everyword.types.trust import Source
 Item = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Said(Struct, frozen=True, kw_only=True):
     """What an item says, for people and for recall."""
 
     role: str

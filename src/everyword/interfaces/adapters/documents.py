@@ -13,12 +13,14 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import wraps
 from hashlib import sha256
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from everyword.errors import KeyConflict, StoreBusy
 from everyword.memory import Memory
@@ -105,8 +107,7 @@ def time_after(memory: Memory, last: datetime | None) -> datetime:
     return now if last is None else max(now, last + TICK)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
+class Document(Struct, frozen=True, kw_only=True):
     """The current version of a document."""
 
     key: str
@@ -119,8 +120,7 @@ class Document:
     scores: tuple[Score, ...] = ()  # of each stage of recall
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class Draft(Struct, frozen=True, kw_only=True):
     """A version to write."""
 
     key: str
@@ -133,8 +133,7 @@ class Draft:
     labels: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Where:
+class Where(Struct, frozen=True, kw_only=True):
     """Which documents to look for."""
 
     wing: str | None = None
@@ -435,8 +434,7 @@ class Redactor:
         return self._memory.admin.redacted({"meta": dict(value)}, redact=self._redact)["meta"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Struct, frozen=True, kw_only=True):
     """A change to append: text for people and recall, and its meaning for the adapter."""
 
     text: str
@@ -444,8 +442,7 @@ class Change:
     meaning: Mapping[str, Json]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Struct, frozen=True, kw_only=True):
     """A change that was appended."""
 
     number: int

@@ -10,10 +10,12 @@ import time
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from everyword import __version__
 from everyword.errors import EverywordError, ModelDamaged, ModelMissing, StoreBusy, usual_fix
@@ -41,8 +43,7 @@ _SERVER_WAIT_S = 60  # for an MCP server to start and answer
 _QUESTION = "Is everything all right?"
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """The result of one check."""
 
     name: str

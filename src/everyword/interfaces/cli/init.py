@@ -6,11 +6,12 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from everyword.errors import EverywordError, InvalidInput
 from everyword.interfaces.cli.defaults import default_path

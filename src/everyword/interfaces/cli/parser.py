@@ -6,10 +6,11 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NoReturn
+
+from msgspec import Struct, field
 
 from everyword import __version__
 from everyword.errors import InvalidInput
@@ -162,8 +163,7 @@ class UsageError(InvalidInput):
     """The command line can't be understood; see everyword --help."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     """A parsed command line."""
 
     operation: Operation

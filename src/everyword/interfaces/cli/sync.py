@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct, field
 
 from everyword.errors import BadLocation, InvalidInput, NotFound
 from everyword.ingest.importers.notes import CLOSING, MARKDOWN, OPENING, generated_section
@@ -26,8 +27,7 @@ _KNOWN = " Known: "  # before the ids of all lines that were written
 _MAX_NOTE_BYTES = 16 * 1024 * 1024  # more is no note that a person edits
 
 
-@dataclass(slots=True)
-class Synced:
+class Synced(Struct):
     """What a run did."""
 
     notes: int = 0

@@ -16,9 +16,10 @@ import sys
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, cast
+
+from msgspec import Struct
 
 from everyword.errors import BadLocation, InvalidInput, InvalidSetting
 from everyword.interfaces.cli.defaults import default_path
@@ -50,8 +51,7 @@ class Server(NamedTuple):
     memory: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Struct, frozen=True, kw_only=True):
     """A change of a settings file."""
 
     path: Path

@@ -9,11 +9,11 @@ import json
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from msgspec import Struct
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.routing import Route
@@ -31,8 +31,7 @@ from everyword.types.service import Permission
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _McpRequest:
+class _McpRequest(Struct, frozen=True, kw_only=True):
     """The current request: its caller and its space."""
 
     caller: Caller

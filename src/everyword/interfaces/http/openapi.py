@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any, cast, get_args
+
+from msgspec.structs import replace
 
 from everyword import __version__
 from everyword.interfaces.http.bodies import JSON, PROBLEM

@@ -6,13 +6,14 @@ import os
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
 from typing import Any, get_origin, get_type_hints
 
+from msgspec import Struct
+from msgspec.structs import replace
 from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response, StreamingResponse
@@ -81,8 +82,7 @@ _POLL_INSTEAD = "Poll /v1/changes instead."
 _RETRY_MS = 2_000  # how long a browser waits before it reconnects
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperationRoute:
+class OperationRoute(Struct, frozen=True, kw_only=True):
     """An operation as the service exposes it."""
 
     operation: Operation

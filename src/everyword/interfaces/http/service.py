@@ -6,10 +6,10 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, MutableMapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from msgspec import Struct
 from starlette.requests import Request
 
 from everyword.errors import EverywordError, KeyNeeded, NotAllowed, TooManyRequests
@@ -132,8 +132,7 @@ _LOCAL_KEY = ApiKey(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """The sender of a request. Without a key it is the user of this machine, who may do everything."""
 
     key: ApiKey = _LOCAL_KEY

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import socket as sockets
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields, replace
 from typing import Any, cast
+
+from msgspec import Struct, field
+from msgspec.structs import fields, replace
 
 from everyword.errors import BadLocation, InvalidSetting
 from everyword.settings import LONGEST_WAIT_S
@@ -20,8 +22,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _OWN_OPTIONS = ("port", "requests_per_s", "wait_for_store_s", "audit")  # of `everyword serve`; numbers, but no limits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceSettings:
+class ServiceSettings(Struct, frozen=True, kw_only=True):
     """Where the service listens, what it runs, and its limits."""
 
     host: str = "127.0.0.1"
@@ -102,7 +103,7 @@ class ServiceSettings:
             if name not in kinds:
                 raise InvalidSetting(f"Unknown limit {name[:80]!r}.", fix=f"Valid limits: {', '.join(LIMITS)}.")
             try:
-                changed[name] = int(value) if kinds[name] == "int" else float(value)
+                changed[name] = int(value) if kinds[name] is int else float(value)
             except ValueError as error:
                 raise InvalidSetting(f"{name} must be a number, not {value[:40]!r}.") from error
         return replace(self, **cast("dict[str, Any]", changed))
@@ -130,9 +131,7 @@ class ServiceSettings:
 
 
 # Settings that `everyword serve --limit NAME=VALUE` changes.
-LIMITS = tuple(
-    one.name for one in fields(ServiceSettings) if one.type in ("int", "float") and one.name not in _OWN_OPTIONS
-)
+LIMITS = tuple(one.name for one in fields(ServiceSettings) if one.type in (int, float) and one.name not in _OWN_OPTIONS)
 
 
 def address_of(listening: sockets.socket) -> str:

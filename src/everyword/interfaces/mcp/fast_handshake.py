@@ -13,8 +13,9 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, cast
+
+from msgspec import Struct
 
 from everyword import __version__
 from everyword.interfaces.mcp.tools import AgentTool
@@ -64,8 +65,7 @@ _ESCAPE = re.compile(
 _POLL_S = 0.02  # how often to check whether the package is loaded
 
 
-@dataclass(frozen=True, slots=True)
-class Handshake:
+class Handshake(Struct, frozen=True):
     """The process's standard streams, moved away from anything that prints."""
 
     next_line: Callable[[], bytes]  # waits for it; b"" at the end

@@ -7,8 +7,9 @@ the fold of these events.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
+
+from msgspec import Struct, field
 
 from everyword.errors import InvalidInput, NotFound
 from everyword.interfaces.adapters.documents import AnyMemory, Change, Entry, Ledger, Redactor
@@ -39,8 +40,7 @@ _GRAPH = _ENTITIES | _RELATIONS
 _DELETED = {"success": {"type": "boolean"}, "message": _TEXT}
 
 
-@dataclass(frozen=True, slots=True)
-class ReferenceTool:
+class ReferenceTool(Struct, frozen=True):
     """A tool of the reference server. It calls the method of the graph that has its name."""
 
     name: str
@@ -123,8 +123,7 @@ TOOLS = {tool.name: tool for tool in _TOOLS}
 # The knowledge graph
 
 
-@dataclass(slots=True)
-class _Entity:
+class _Entity(Struct):
     kind: str
     observations: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])  # numbers of changes, and texts
 
@@ -133,8 +132,7 @@ class _Entity:
         return [text for _, text in self.observations]
 
 
-@dataclass(slots=True)
-class _Graph:
+class _Graph(Struct):
     """The fold of all changes, and new ones, which are applied as they are made."""
 
     entities: dict[str, _Entity] = field(default_factory=dict[str, _Entity])

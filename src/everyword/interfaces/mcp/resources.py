@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 from urllib.parse import quote, unquote
 
 import anyio
 from anyio import to_thread
 from anyio.abc import TaskGroup
+from msgspec import Struct, field
 
 from everyword.errors import EverywordError
 from everyword.interfaces.mcp import OpenMemory, results, sdk
@@ -172,8 +172,7 @@ class Changed(NamedTuple):
     listed: bool  # the list of resources has changed
 
 
-@dataclass(slots=True, kw_only=True)
-class Watch:
+class Watch(Struct, kw_only=True):
     """The resources that one client follows, and their state at the last poll."""
 
     opened: OpenMemory

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
+
+from msgspec import Struct
 
 from everyword.errors import EverywordError
 from everyword.interfaces.mcp.tools import LISTS, MEMBERS, NEXT_CURSOR, AgentTool
@@ -28,8 +29,7 @@ _TIMES = {"at", "replaced_at", "first_at", "last_at", "said_at", "valid_from", "
 _NOTHING = "The memory holds nothing about this."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class Result(Struct, frozen=True, kw_only=True):
     """A result of a tool: the text for a model, and the document for a program."""
 
     text: str

@@ -6,10 +6,11 @@ Some frameworks need 1.x (crewai, langchain-mcp-adapters), which has another int
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, cast
+
+from msgspec import Struct
 
 from everyword.interfaces.mcp.fast_handshake import VERSIONS
 
@@ -43,8 +44,7 @@ class ProtocolError(Exception):
         self.code = code
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(Struct, frozen=True, kw_only=True):
     """A request of a client."""
 
     params: dict[str, Any]

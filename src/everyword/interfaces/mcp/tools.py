@@ -6,8 +6,9 @@ They are few, because a model reads every tool before every turn. Parameters tha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from everyword.interfaces.operations import BY_NAME, Operation, Parameter, check_arguments
 from everyword.interfaces.operations.parameters import COUNT, PATH, TEXT, TEXTS, TIME
@@ -19,8 +20,7 @@ CURSOR = Parameter("cursor", TEXT, "next_cursor of the page before")
 NEXT_CURSOR = "next_cursor"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class Offer(Struct, frozen=True, kw_only=True):
     """An operation that agents get, its name as a tool, and advice when to use it."""
 
     operation: str
@@ -145,8 +145,7 @@ _NOT_PAGED = {"recall"}
 _REQUIRED = {"ask": ["answered"]}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentTool:
+class AgentTool(Struct, frozen=True, kw_only=True):
     """One tool of the MCP server."""
 
     name: str

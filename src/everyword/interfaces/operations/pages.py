@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 from zlib import crc32
+
+from msgspec import Struct
 
 from everyword.errors import InvalidInput
 
@@ -19,8 +20,7 @@ Json = dict[str, Any]
 _CURSOR = re.compile(r"(\d{1,12})\.([0-9a-f]{8})", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Entries(Generic[T]):
+class Entries(Struct, Generic[T], frozen=True):
     """The entries after a cursor, as many as were asked for, and one more if the list goes on."""
 
     start: int

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, cast
+
+from msgspec import Struct
 
 from everyword.errors import InvalidInput
 from everyword.settings import AUTO
@@ -13,8 +14,7 @@ from everyword.settings import AUTO
 _MOST_DIGITS = 19  # more than 64 bits hold
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Kind:
+class Kind(Struct, frozen=True, eq=False):
     """One kind of value that a parameter takes."""
 
     expected: str  # in words, for error messages
@@ -31,8 +31,7 @@ class Kind:
         return self.items is None or all(isinstance(one, self.items) for one in cast("list[object]", value))
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """One parameter of an operation."""
 
     name: str  # as the method spells it

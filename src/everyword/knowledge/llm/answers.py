@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from everyword.knowledge.claims import Course, ToldFact, When, overlap
 from everyword.knowledge.comparing import SAME_WORDS
@@ -48,8 +50,7 @@ class Named(NamedTuple):
     home: str  # id of the entity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
+class Scene(Struct, frozen=True, kw_only=True):
     """An event in its surroundings."""
 
     event: Event
@@ -499,8 +500,7 @@ def _by(date: DateMention, at: datetime) -> datetime:
 _FAMILY = "llm/"  # whatever the versions of the prompts and the model
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LLMReading:
+class LLMReading(Struct, frozen=True, kw_only=True):
     """What an LLM found in an event, and what of its answer was refused and why."""
 
     extractor: str = ""

@@ -9,9 +9,10 @@ a rebuild gives the same graph without an LLM. It is dropped when an event is fo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
+
+from msgspec import Struct, field
 
 from everyword.engine.engine import Engine, Progress
 from everyword.engine.llm_queue import llm_to_fold, work_through
@@ -154,8 +155,7 @@ def propose(llm: LLM, view: View) -> Proposal:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(Struct, frozen=True):
     """Reads the entries of an answer, and holds each against the window."""
 
     view: View

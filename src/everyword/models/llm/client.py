@@ -14,9 +14,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from everyword.errors import InvalidInput, InvalidSetting, LLMGarbage, LLMRefused, LLMUnavailable
 from everyword.models.http_client import Errors, HttpClient, HttpResponse, RetryPolicy, bearer
@@ -217,8 +219,7 @@ class JsonMode(StrEnum):
 FALLBACK = {JsonMode.SCHEMA: JsonMode.OBJECT, JsonMode.OBJECT: JsonMode.PLAIN}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     """One request to a model."""
 
     system: str
@@ -229,8 +230,7 @@ class Request:
     stream: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Completion:
+class Completion(Struct, frozen=True, kw_only=True):
     """A parsed response, or one event of a streamed response."""
 
     text: str = ""
@@ -243,8 +243,7 @@ class Completion:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Capabilities:
+class Capabilities(Struct, frozen=True, kw_only=True):
     """What a server supports, learned from what it rejects."""
 
     json_mode: JsonMode = JsonMode.SCHEMA

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from everyword.models.reader.rows import PUNCTUATION, ReadingRow
 from everyword.types.events import Span
@@ -29,8 +29,7 @@ Matrix = np.ndarray[Any, Any]
 Columns = Mapping[str, slice]
 
 
-@dataclass(frozen=True, slots=True)
-class Thresholds:
+class Thresholds(Struct, frozen=True):
     """Chosen after training, on conversations that were kept back for it."""
 
     inside: float = 0.5  # that a word is part of a statement
@@ -38,8 +37,7 @@ class Thresholds:
     name: float = 0.5  # that a word is part of a name
 
 
-@dataclass(frozen=True, slots=True)
-class FoundEntity:
+class FoundEntity(Struct, frozen=True):
     """A name in a turn."""
 
     start: int
@@ -48,8 +46,7 @@ class FoundEntity:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class FoundStatement:
+class FoundStatement(Struct, frozen=True):
     """A statement in a turn."""
 
     start: int
@@ -66,8 +63,7 @@ class FoundStatement:
     lasting: float  # how likely it is worth telling unasked weeks later
 
 
-@dataclass(frozen=True, slots=True)
-class FoundAnswer:
+class FoundAnswer(Struct, frozen=True):
     """The words of a turn that answer a question best."""
 
     span: Span

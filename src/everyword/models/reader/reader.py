@@ -6,13 +6,13 @@ import json
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from everyword.errors import ModelDamaged, ModelError
@@ -32,8 +32,7 @@ _THREADS = 2
 _MOST_SURE = 20.0  # log odds beyond which an answer's score says nothing more
 
 
-@dataclass(frozen=True, slots=True)
-class TurnReading:
+class TurnReading(Struct, frozen=True):
     """What the reader finds in one turn."""
 
     entities: tuple[FoundEntity, ...] = ()
@@ -204,8 +203,7 @@ def _chosen(setting: str | None) -> str | None:
     return setting or os.environ.get("EVERYWORD_READER")
 
 
-@dataclass(frozen=True, slots=True)
-class _WordTable:
+class _WordTable(Struct, frozen=True):
     """The word embeddings, read from the file of everyword-small, which has the same."""
 
     table: NDArray[np.int8]
@@ -215,8 +213,7 @@ class _WordTable:
         return self.table[ids].astype(np.float32) * self.scale[ids]
 
 
-@dataclass(frozen=True, slots=True)
-class _ShortTurn:
+class _ShortTurn(Struct, frozen=True):
     text: str
     speaker: str
     at: str | None

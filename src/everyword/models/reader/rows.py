@@ -13,9 +13,10 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, Protocol
+
+from msgspec import Struct
 
 from everyword.types.events import Span
 
@@ -106,8 +107,7 @@ class Side(NamedTuple):
     before: Turn | None
 
 
-@dataclass(frozen=True, slots=True)
-class ReadingRow:
+class ReadingRow(Struct, frozen=True):
     """One window of a turn, with the end of the turn before."""
 
     turn: Turn
@@ -125,8 +125,7 @@ class ReadingRow:
         return [n for n, start in enumerate(self.starts) if start >= 0 and self.segments[n] == 0]
 
 
-@dataclass(frozen=True, slots=True)
-class JoinedRow:
+class JoinedRow(Struct, frozen=True):
     """Two or three texts in one row: a pair of statements, or a question with a line."""
 
     ids: list[int]

@@ -10,12 +10,12 @@ import time
 from collections import deque
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 from weakref import WeakSet
 
 import psycopg
+from msgspec import Struct
 from psycopg import conninfo, sql
 from psycopg import errors as pg
 
@@ -49,8 +49,7 @@ _CONNECT_S = 10  # to wait for a server that does not answer, unless the locatio
 _connections: WeakSet[Connection] = WeakSet()  # of this process
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(Struct, frozen=True, kw_only=True):
     """What a location names."""
 
     conninfo: str

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from everyword.storage.nearest import seqs_of, unit_bounds
@@ -192,8 +192,7 @@ def while_readable(problems: Iterator[Problem]) -> Iterator[Problem]:
         yield Problem(where=UNREADABLE, what=what, fix=RESTORE)
 
 
-@dataclass(slots=True)
-class _Said:
+class _Said(Struct):
     """What the log says of its words."""
 
     words: int = 0

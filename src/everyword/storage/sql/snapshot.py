@@ -15,10 +15,10 @@ import json
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from everyword.storage.nearest import PooledMatrix, PooledView
@@ -270,16 +270,14 @@ V = TypeVar("V")
 MAX_SPACES = 64  # cached at once; a service with many tenants keeps the busy ones
 
 
-@dataclass(slots=True)
-class _WordTail:
+class _WordTail(Struct):
     version: tuple[int, int, int]
     tail: Tail = field(default_factory=lambda: flatten([]))
     events: int = 0
     last: int = 0
 
 
-@dataclass(slots=True)
-class _Pooled:
+class _Pooled(Struct):
     epoch: int
     matrix: PooledMatrix
     position: int = 0

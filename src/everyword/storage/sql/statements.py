@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
+
+from msgspec.structs import replace
 
 from everyword.storage.rows import PLAN, READ, SUMMARISE, StatementFilter, StatementText
 from everyword.storage.sql.snapshot import Row, SpaceRows, array, compact_json, words

@@ -6,9 +6,11 @@ A day is the ordinal of `date.toordinal`, a month is `12 * year + month - 1`, a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from everyword.types.events import Span
 
@@ -37,8 +39,7 @@ class Bound(StrEnum):
     BY = "by"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DateMention:
+class DateMention(Struct, frozen=True, kw_only=True):
     """A date in a text and its window, in UTC.
 
     A habit (`repeats`) has no date: its window is the anchor's day. Check for it before using a window.
@@ -67,8 +68,7 @@ MONDAY, THURSDAY, SUNDAY = 0, 3, 6
 _MONTHS_IN = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
+class Interval(Struct, frozen=True, kw_only=True):
     """A window in the local time of its anchor: seconds since day 0, the end exclusive."""
 
     start: int

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from everyword.lazy_patterns import lazy_pattern
 from everyword.text.dates.calendar import (
@@ -46,8 +48,7 @@ _JOIN = r"\s?(?:[-–—]|\b(?:to|until|till|through|and)\b)\s?(?:the\s)?"
 _RANGE_BEFORE = r"\b(?P<word>from|between)\s(?:the\s)?$"
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(Struct, frozen=True):
     start: int
     end: int
     interval: Interval

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import cache
+
+from msgspec.structs import replace
 
 from everyword.text.dates.calendar import (
     DAY,

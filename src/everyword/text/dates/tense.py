@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import takewhile
+
+from msgspec import Struct
 
 from everyword.lazy_patterns import lazy_pattern
 from everyword.text.dates.calendar import DAY, Interval, parts
@@ -156,8 +157,7 @@ _PART_OF = lazy_pattern(
 _CENTURY_TURN = 70  # two-digit years from this one on belong to the last century
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DateContext:
+class DateContext(Struct, frozen=True, kw_only=True):
     """A text and its anchor; `past` overrides the verbs."""
 
     text: str
@@ -195,8 +195,7 @@ class DateContext:
         return found[1] if found else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """A form of dates: its possible first words ("#" for a digit), its pattern, and its resolver."""
 
     heads: str
