@@ -216,6 +216,16 @@ def _updates(asked: argparse.Namespace) -> int:
     return 0
 
 
+def _instructions(asked: argparse.Namespace) -> int:
+    from evals.instructions import as_table, measure, read_instructions
+
+    found = measure(
+        read_instructions(held_back=asked.held_back), show=say if asked.show and not asked.held_back else None
+    )
+    say(as_table(found))
+    return 0
+
+
 def _all(asked: argparse.Namespace) -> int:
     from evals.everything import PEER_MINUTES, run_everything
 
@@ -328,6 +338,12 @@ def _parser() -> argparse.ArgumentParser:
     broad.add_argument("--data", type=Path, required=True, help="LoCoMo's conversations")
     broad.add_argument("--questions", type=Path, default=QUESTIONS, help="broad questions (JSONL); default: our own")
     broad.add_argument("--show", action="store_true", help="print each question with what was covered")
+    rules = commands.add_parser(
+        "instructions", help="make requests, and count the standing instructions that are found"
+    )
+    rules.set_defaults(do=_instructions)
+    rules.add_argument("--held-back", action="store_true", help="the half that is kept for scoring")
+    rules.add_argument("--show", action="store_true", help="print each request, of the half to develop with")
     updates = commands.add_parser("updates", help="tell stories in which something changes, and ask what holds now")
     updates.set_defaults(do=_updates)
     updates.add_argument("--data", type=Path, default=STORIES, help="stories, one a line (JSONL); default: our own")

@@ -192,3 +192,49 @@ def test_whatever_leads_the_budget_holds(moved: Memory) -> None:
         assert len(context.citations) == inside(context.text).count("\n[") + inside(context.text).startswith("[")
         led += inside(context.text).startswith("What holds now")
     assert 0 < led < 119
+
+
+# Standing instructions
+
+
+@pytest.fixture(scope="module")
+def instructed() -> Iterator[Memory]:
+    with Memory.open(":memory:", redact="none") as memory:
+        told = [
+            ("user", "From now on always put amounts in euros, never in dollars.", "flat"),
+            ("assistant", "Understood. Please always send me the invoices as PDF from now on.", "flat"),
+            ("user", "My sister Ines lives in Lyon.", "flat"),
+            ("user", "Always reply to my team in Spanish.", "work"),
+        ]
+        for number, (role, text, wing) in enumerate(told):
+            memory.add(text, role=role, wing=wing, session=wing, at=f"2026-03-0{number + 1}", key=text.split()[0])
+        for number in range(30):
+            memory.add(f"The amounts of the bill for month {number} were high.", role="tool", session="bills")
+        yield memory
+
+
+def test_a_context_names_the_standing_instructions_that_bear_on_the_request(instructed: Memory) -> None:
+    text = inside(instructed.context("make me a table with the amounts of the last bills", 400).text)
+    assert text.startswith("Standing instructions\n[1] From now on always put amounts in euros")
+    assert "PDF" not in text.partition("\n\n")[0], "an assistant instructs nobody"
+    assert "Standing instructions" not in instructed.context("Where does Ines live?", 400).text
+
+
+def test_an_instruction_ends_the_hits_of_a_request(instructed: Memory) -> None:
+    hits = instructed.recall("make me a table with the amounts of the last bills", k=10)
+    assert len(hits) == 10
+    (rule,) = [hit for hit in hits if hit.event.key == "From"]
+    if hits.index(rule) == 9:
+        assert "a standing instruction" in stages(rule)["instruction"]
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def test_an_instruction_of_another_wing_or_a_later_time_is_not_told(instructed: Memory) -> None:
+    for where in ({"wing": "work"}, {"session": "bills"}, {"until": "2026-02-01"}, {"as_of": "2026-01-01"}):
+        context = instructed.context("make me a table with the amounts of the last bills", 400, **where)
+        assert "euros" not in context.text
+
+
+def test_an_instruction_is_told_though_nothing_else_fits(instructed: Memory) -> None:
+    context = instructed.context("write to my team that the offsite is cancelled", 400, session="work")
+    assert "Always reply to my team in Spanish." in context.text

@@ -8,13 +8,14 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from everyword.api.arguments import checked_id
-from everyword.api.questions import MOST_HITS, search_hits
+from everyword.api.questions import MOST_HITS, encoded_question, search_hits
 from everyword.api.scope import Scope
 from everyword.engine.retry import again
 from everyword.errors import ModelError
 from everyword.knowledge.reading import speaker_name, turn_of
 from everyword.knowledge.sessions import told_in
 from everyword.knowledge.statements import event_before
+from everyword.models.protocol import LateInteraction
 from everyword.models.reader.decoding import FoundAnswer
 from everyword.models.reader.reader import Reader
 from everyword.models.reader.rows import Side
@@ -34,6 +35,7 @@ from everyword.retrieval.answer import (
     without_what_is_over,
 )
 from everyword.retrieval.context import (
+    NOT_HERE,
     absent,
     answer_first,
     corrections,
@@ -45,7 +47,9 @@ from everyword.retrieval.context import (
     preceding_turns,
     what_holds,
 )
+from everyword.retrieval.instructions import Excerpt, bearing_on, standing_instructions
 from everyword.retrieval.query_analysis import Analysis, Shape, analyse
+from everyword.storage.protocol import Reader as StoreReader
 from everyword.storage.rows import STATEMENTS
 from everyword.types.events import Answer, Citation, Context, Filter, Hit, Hits, Span
 from everyword.types.statements import Statement
@@ -178,22 +182,21 @@ def pack_hits(
     confidence = hits.confidence if isinstance(hits, Hits) else None
     times = periods(asked, which)
     nothing_fits = isinstance(hits, Hits) and is_absent(question, asked, hits)
-    if nothing_fits and not times:
-        return absent(budget, scope.engine.tokenizer)
     hits = hits[:most]
     with scope.reader(STATEMENTS, for_question=True) as reader:
+        rules = _bearing_rules(scope, reader, question, which)
+        told = told_in(reader, times, asked.names) if times else []
+        nothing_fits = nothing_fits and not told
+        if nothing_fits and not rules:
+            return absent(budget, scope.engine.tokenizer)
         # Hits may be older than a forget, or another space's.
         there = reader.fetch([hit.seq for hit in hits])
         hits = [hit for hit in hits if hit.seq in there and there[hit.seq].id == hit.event.id]
-        if times:
-            told = told_in(reader, times, asked.names)
-            if nothing_fits and not told:
-                return absent(budget, scope.engine.tokenizer)
-            hits = interleaved(hits, told)
+        hits = [] if nothing_fits else interleaved(hits, told)
         key = scope.engine.fence_key.of(reader.file)
         preceding = preceding_turns(reader, hits, which)
         known = corrections(reader, hits, which)
-        shown = {said.event.id for said in known}
+        shown = {said.event.id for said in (*rules, *known)}
         model = scope.engine.reader
         replaces = None if model is None else _replacing(model)
         holding = what_holds(reader, question, asked, hits, now=now, replaces=replaces)
@@ -201,13 +204,27 @@ def pack_hits(
         read, _ = _holding_answers(scope, model, question, asked, hits, which, now)
         holding = answer_first(holding, read[0].hit if read else None)
     known += [one for one in holding if one.event.id not in shown]
+    opening = "" if style == "plain" else instruction(asked)
     return pack(
         hits,
         budget,
         scope.engine.tokenizer,
         preceding=preceding,
-        instruction="" if style == "plain" else instruction(asked),
+        instruction=NOT_HERE if nothing_fits else opening,
+        rules=rules,
         statements=known,
-        confidence=confidence,
+        confidence=None if nothing_fits else confidence,
         fence_key=key,
     )
+
+
+def _bearing_rules(scope: Scope, reader: StoreReader, question: str, which: Filter) -> list[Excerpt]:
+    """Choose the user's standing instructions that bear on a question."""
+    rules = standing_instructions(reader, which)
+    if not rules:
+        return []
+    model, embedder, _ = scope.engine.models.serving(reader.file)
+    if model is None or not isinstance(embedder, LateInteraction):
+        return []
+    encoded = encoded_question(scope, embedder, question)
+    return [] if encoded is None else bearing_on(reader, model, embedder, encoded, rules)

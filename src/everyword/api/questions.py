@@ -38,12 +38,13 @@ def search_hits(
             which=which,
             embedder=embedder,
             model=model if embedder is not None else None,
-            encode=lambda: _encoded(scope, embedder, query),
+            encode=lambda: encoded_question(scope, embedder, query),
             reread=None if reranker is None else partial(_reranked, scope, query, reranker),
         )
 
 
-def _encoded(scope: Scope, embedder: Embedder | None, query: str) -> Question | None:
+def encoded_question(scope: Scope, embedder: Embedder | None, query: str) -> Question | None:
+    """Encode a question; None where no model can, which the caller is told."""
     if embedder is None:
         return None
     try:

@@ -94,6 +94,7 @@ class SearchConfig(Struct, frozen=True, kw_only=True):
     long_event: float = 48.0  # tokens
     newest: NewestFirst | None = None  # for questions about the current state
     current_first: bool = False  # what replaced a hit comes above it
+    instructions: bool = False  # end with standing instructions that bear on the question
     chain: CausalChain | None = None  # for questions about causes or effects
     auto_k: AutoK | None = None
     dedup: bool = False  # drop a hit that repeats a better one of the same speaker and day
@@ -133,6 +134,7 @@ HYBRID = SearchConfig(
     length=0.0125,
     newest=NewestFirst(depth=8, within=0.12, share=0.4),
     current_first=True,
+    instructions=True,
     chain=CausalChain(seeds=3, links=4, hops=2, cost=0.08, strength=0.1),
     auto_k=AutoK(margin=0.06, least=3, most=20, several=30),
     dedup=True,

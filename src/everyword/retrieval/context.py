@@ -13,7 +13,6 @@ from collections.abc import Set as AbstractSet
 from datetime import datetime
 from functools import cached_property
 from itertools import zip_longest
-from typing import NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -23,13 +22,14 @@ from everyword.models.protocol import Tokenizer
 from everyword.retrieval.answer import ASKS_DONE, ENOUGH, content_terms, is_grounded
 from everyword.retrieval.dates_in_text import date_notes
 from everyword.retrieval.dedup import NearDuplicates
+from everyword.retrieval.instructions import Excerpt, sentences_around
 from everyword.retrieval.query_analysis import Analysis, Kind, Shape
 from everyword.retrieval.superseded import statement_terms
 from everyword.storage.protocol import Reader
 from everyword.storage.rows import Known
 from everyword.text.dates import Granularity
 from everyword.text.rendering import fence_tokens, fenced, one_line, speaker_line
-from everyword.text.spans import asks, sentences
+from everyword.text.spans import asks
 from everyword.text.terms import term_counts
 from everyword.types.events import Citation, Context, Event, Filter, Hit, Hits, Span
 from everyword.types.records import RecordKind, events_of, shown_as_edit
@@ -38,10 +38,11 @@ from everyword.types.times import day_in_words
 from everyword.types.trust import is_vouched, label_of, source_of, trust_of
 
 _ELLIPSIS = "…"
+_RULES = "Standing instructions"
 _HEADING = "What holds now"
-_HEAD = 0.15  # share of the budget that the head may take: the lines below it answer most questions
+_HEAD = 0.15  # share of the budget that each head may take: the lines below it answer most questions
 _LIKELY, _UNSURE = "Confidence: likely.", "Confidence: unsure."
-_NOT_HERE = "Not in this memory."
+NOT_HERE = "Not in this memory."
 # Below this confidence, and without a word of the question in the first hits, nothing is shown. On development
 # conversations that hides none of 155 answers; below .3 it would hide one.
 _ABSENT_BELOW = 0.2
@@ -49,14 +50,7 @@ _LONGEST_TOKEN = 32  # characters, on average over a line
 # An event that would cost more than this share of the budget is cut to its matching sentences: several lines from
 # several sessions answer more than one long message.
 _LARGE = 0.25
-
-
-class Excerpt(NamedTuple):
-    """A span of an event."""
-
-    event: Event
-    seq: int
-    span: Span
+_WIDEST = "[99]"  # the mark that a line of a head is counted with
 
 
 class _Line(Struct, frozen=True, dict=True):  # its cached properties need a dict
@@ -128,7 +122,7 @@ def is_absent(question: str, asked: Analysis, hits: Hits) -> bool:
 
 def absent(budget: int, tokenizer: Tokenizer) -> Context:
     """Write the context of a question that nothing fits."""
-    text = _NOT_HERE if tokenizer.count(_NOT_HERE) <= budget else ""
+    text = NOT_HERE if tokenizer.count(NOT_HERE) <= budget else ""
     return Context(text=text, tokens=tokenizer.count(text) if text else 0, budget=budget, tokenizer=tokenizer.name)
 
 
@@ -139,23 +133,24 @@ def pack(
     *,
     preceding: Mapping[str, Known] | None = None,
     instruction: str = "",
+    rules: Sequence[Excerpt] = (),
     statements: Sequence[Excerpt] = (),
     confidence: float | None = None,
     fence_key: bytes | None = None,
 ) -> Context:
     """Choose the lines that fit the budget and lay them out.
 
-    preceding: the turn before a hit that needs it, by the hit's event id. statements: excerpts for the head of the
-    text; events that it shows whole are not repeated below. confidence: that the hits answer the question. fence_key:
-    the key that the fence is derived from; None for a random one.
+    preceding: the turn before a hit that needs it, by the hit's event id. rules, statements: standing instructions and
+    what holds now, for the heads of the text; events that these show whole are not repeated below. confidence: that the
+    hits answer the question. fence_key: the key that the fence is derived from; None for a random one.
     """
     head = _opening(instruction, confidence, budget, tokenizer)
     room = budget - (tokenizer.count(head) if head else 0) - fence_tokens(tokenizer.count)
-    first, cost = _head(statements, room, tokenizer)
-    shown = {line.event.id for line in first if line.span == Span(0, len(line.event.text))}
-    chosen = _choose(hits, room - cost, tokenizer, preceding or {}, shown)
+    heads = {_RULES: _head(_RULES, rules, room, tokenizer), _HEADING: _head(_HEADING, statements, room, tokenizer)}
+    shown = {line.event.id for lines in heads.values() for line in lines if line.span == Span(0, len(line.event.text))}
+    chosen = _choose(hits, room - _cost(heads, tokenizer), tokenizer, preceding or {}, shown)
     while True:
-        text, citations = _laid_out(chosen, first)
+        text, citations = _laid_out(chosen, heads)
         text = head + fenced(text, fence_key, tokenizer.count) if text else ""
         tokens = tokenizer.count(text) if text else 0
         if tokens <= budget:
@@ -166,7 +161,7 @@ def pack(
         if chosen:
             chosen.remove(max(chosen, key=lambda line: line.rank))
         else:
-            first.pop()
+            next(lines for lines in reversed(heads.values()) if lines).pop()
 
 
 # A time shorter than a week is asked for to find one thing; a longer one, mostly to hear what happened.
@@ -202,17 +197,23 @@ def _opening(instruction: str, confidence: float | None, budget: int, tokenizer:
     return opening
 
 
-def _head(statements: Sequence[Excerpt], room: int, tokenizer: Tokenizer) -> tuple[list[_Line], int]:
-    """Choose the statements that the head has room for, and count their tokens."""
+def _head(heading: str, excerpts: Sequence[Excerpt], room: int, tokenizer: Tokenizer) -> list[_Line]:
+    """Choose the lines that a head has room for."""
     lines: list[_Line] = []
-    cost = tokenizer.count(f"{_HEADING}\n\n")
-    for rank, (event, seq, span) in enumerate(statements):
+    cost = tokenizer.count(f"{heading}\n\n")
+    for rank, (event, seq, span) in enumerate(excerpts):
         line = _Line(event, seq, span, rank)
-        more = tokenizer.count(line.rendered(f"[{len(statements)}]", dated=True) + "\n")
+        more = tokenizer.count(line.rendered(_WIDEST, dated=True) + "\n")
         if cost + more <= room * (_HEAD if lines else _LARGE):
             lines.append(line)
             cost += more
-    return (lines, cost) if lines else ([], 0)
+    return lines
+
+
+def _cost(heads: Mapping[str, Sequence[_Line]], tokenizer: Tokenizer) -> int:
+    rendered = [line.rendered(_WIDEST, dated=True) for lines in heads.values() for line in lines]
+    headings = [f"{heading}\n\n" for heading, lines in heads.items() if lines]
+    return sum(tokenizer.count(f"{line}\n") for line in (*headings, *rendered))
 
 
 def _choose(
@@ -279,27 +280,27 @@ def _fitting(packed: _Packed, hit: Hit, rank: int, *, most: int) -> _Line | None
     return quoted if packed.cost(quoted) <= packed.left else None
 
 
-def _laid_out(lines: Iterable[_Line], first: Sequence[_Line] = ()) -> tuple[str, list[Citation]]:
+def _laid_out(lines: Iterable[_Line], heads: Mapping[str, Sequence[_Line]]) -> tuple[str, list[Citation]]:
     sessions: dict[str | None, list[_Line]] = {}
     for line in lines:
         sessions.setdefault(line.event.session, []).append(line)
     for session in sessions.values():
         session.sort(key=lambda line: line.when)
     below = [line for session in sorted(sessions.values(), key=lambda session: session[0].when) for line in session]
+    above = [(heading, line) for heading, some in heads.items() for line in some]
     citations = [
         Citation(mark=f"[{number}]", event_id=line.event.id, span=line.span, key=line.event.key)
-        for number, line in enumerate((*first, *below), 1)
+        for number, line in enumerate((*(line for _, line in above), *below), 1)
     ]
     marks = {one.event_id: one.mark for one in reversed(citations)}
-    blocks: list[str] = [_HEADING] if first else []
-    day: tuple[str | None, str] | None = None
-    for number, line in enumerate((*first, *below)):
-        under = number >= len(first)
-        if under and line.heading != day:
-            blocks.append(f"\n{line.heading[1]}" if blocks else line.heading[1])
-            day = line.heading
+    blocks: list[str] = []
+    last: object = None
+    for number, (heading, line) in enumerate((*above, *((line.heading, line) for line in below))):
+        if heading != last:
+            blocks.append(("\n" if blocks else "") + (heading if isinstance(heading, str) else heading[1]))
+            last = heading
         see = marks.get(line.replaced_by or "", "")
-        blocks.append(line.rendered(citations[number].mark, see, dated=not under))
+        blocks.append(line.rendered(citations[number].mark, see, dated=number < len(above)))
     return "\n".join(blocks), citations
 
 
@@ -309,7 +310,6 @@ _SURE = 0.7  # the reader's confidence in a statement: at the head, 9 of 10 line
 _SHARE = 0.66  # of the question's content words that a statement must contain: two of three
 _RIVAL = 0.5  # of them that a later hit must contain to be compared with the statement
 _REPLACES, _MAY_REPLACE = 0.5, 0.1  # probabilities that a later hit takes the place of a statement
-_WHOLE = 240  # characters up to which an event is shown whole, not just the sentences of its statement
 # What happened once, and lessons, do not hold or cease to hold.
 _LASTING = frozenset(StatementKind) - {StatementKind.EVENT, StatementKind.INSIGHT}
 Replaces = Callable[[Hit, Hit], float]  # how likely the later of two hits takes the place of the earlier one
@@ -376,7 +376,7 @@ def _shared(content: AbstractSet[int], hit: Hit) -> float:
 
 
 def _excerpt(hit: Hit, span: Span) -> Excerpt:
-    return Excerpt(shown_as_edit(hit.event), hit.seq, _shown(hit.event.text, span))
+    return Excerpt(shown_as_edit(hit.event), hit.seq, sentences_around(hit.event.text, span))
 
 
 def _fits(one: Statement, content: AbstractSet[int], asked: Analysis, now: datetime) -> bool:
@@ -388,13 +388,6 @@ def _fits(one: Statement, content: AbstractSet[int], asked: Analysis, now: datet
     if asked.names and not term_counts(*asked.names).keys() & term_counts(one.content, one.about or "").keys():
         return False
     return len(content & statement_terms(one).keys()) >= _SHARE * len(content)
-
-
-def _shown(text: str, span: Span) -> Span:
-    if len(text) <= _WHOLE:
-        return Span(0, len(text))
-    touched = [one for one in sentences(text) if one.start < span.end and span.start < one.end] or [span]
-    return Span(touched[0].start, touched[-1].end)
 
 
 def corrections(reader: Reader, hits: Sequence[Hit], which: Filter) -> list[Excerpt]:

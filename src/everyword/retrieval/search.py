@@ -28,6 +28,7 @@ from everyword.retrieval.candidates import (
 from everyword.retrieval.confidence import confidence, signs_of
 from everyword.retrieval.config import CausalChain, SearchConfig
 from everyword.retrieval.dedup import Dedup
+from everyword.retrieval.instructions import bearing_on, end_with_instructions, standing_instructions
 from everyword.retrieval.late_interaction import (
     ABOUT,
     ASSISTANT,
@@ -116,6 +117,9 @@ def search(
     # A reranker has reordered the candidates, so that they can't be gone through again.
     if len(hits) < count and reread is None and go_deeper(sum(len(some.seqs) for some in parts) + _REPETITIONS):
         hits = _hits(scope, parts, matched, text, asked, count, None, as_of=as_of)
+    if config.instructions and late is not None and question is not None and model is not None:
+        rules = standing_instructions(reader, which)
+        hits = end_with_instructions(hits, rules and bearing_on(reader, model, late, question, rules), count)
     return Hits(hits, confidence=sure, pending=reader.count_pending_vectors())
 
 

@@ -274,10 +274,10 @@ def _may_be_told(request: WakeUpRequest, one: Statement, event: Event, rule: Rul
     if request.project is not None and event.wing not in (None, request.project):
         return False
     understood = one.about is not None or one.kind in _WITHOUT_SUBJECT
-    return one.extractor == BY_HAND or (understood and _worth(one) >= rule.least)
+    return one.extractor == BY_HAND or (understood and worth_telling(one) >= rule.least)
 
 
-def _worth(one: Statement) -> float:
+def worth_telling(one: Statement) -> float:
     """Tell how likely a statement is right and worth telling; what an LLM or a person stated is taken to last."""
     return one.confidence * (1.0 if one.lasting is None else one.lasting)
 
@@ -298,11 +298,11 @@ def is_over(statement: Statement, today: datetime) -> bool:
 def _reasons(request: WakeUpRequest, one: Statement, event: Event, rule: Rule, confirmed: int) -> Iterable[Score]:
     """List the reasons to show a statement; their sum is its priority."""
     days = max(0, (request.latest - effective_at(event)) // timedelta(days=1))
-    importance, whose = rule.importance * _worth(one), ""
+    importance, whose = rule.importance * worth_telling(one), ""
     if (event.role or "").lower() in ASSISTANTS:
         importance, whose = importance * BY_ASSISTANT, ", said by an assistant"
     kept = importance * (FLOOR + (1 - FLOOR) * 0.5 ** (days / rule.half_life_days))
-    yield _score("importance", importance, f"{one.kind.value}, worth telling to {_worth(one):.0%}{whose}")
+    yield _score("importance", importance, f"{one.kind.value}, worth telling to {worth_telling(one):.0%}{whose}")
     yield _score("recency", kept - importance, f"{days} days before the last event")
     if confirmed:
         yield _score("use", min(MOST_USE, USE * math.log2(1 + confirmed)), f"said again {confirmed} times")

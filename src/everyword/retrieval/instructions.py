@@ -1,0 +1,95 @@
+"""Standing instructions: what a user told an assistant to do from now on, found where it bears on a request.
+
+A request and the instruction that bears on it seldom share more than their matter ("mail the tenants", "tenants get
+simple English"), so that a search for the request does not find the instruction. There are few of them: all are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from everyword.models.protocol import LateInteraction, Question
+from everyword.retrieval.wake_up import RULES, worth_telling
+from everyword.storage.nearest import seq_of
+from everyword.storage.protocol import Reader
+from everyword.storage.rows import Model
+from everyword.text.spans import sentences
+from everyword.types.events import ASSISTANTS, Event, Filter, Hit, Score, Span
+from everyword.types.statements import StatementKind
+from everyword.types.trust import may_be_shown_unasked
+
+STAGE = "instruction"
+_LATEST = 60  # standing instructions that are considered
+_MOST = 3  # that are told
+# How well the two words of a request that match an instruction best must match it. On labelled instructions, and with
+# three lines, this shows 8 of 10 that bear on a request (docs/benchmarks.md).
+_BEARS, _MATTER = 0.65, 2
+_HITS_FOR_ONE = 5  # of a search, for each instruction that ends it
+_STEP = 1e-6  # by which the score of such a hit is below the one before
+_WHOLE = 240  # characters up to which an event is shown whole, not just the sentences of its statement
+
+
+class Excerpt(NamedTuple):
+    """A span of an event."""
+
+    event: Event
+    seq: int
+    span: Span
+
+
+def standing_instructions(reader: Reader, which: Filter) -> list[Excerpt]:
+    """Read what people told an assistant to do from now on, the newest first."""
+    if which.as_of is not None:  # statements are stored in their present state
+        return []
+    stated = reader.latest_statements(StatementKind.INSTRUCTION, wing=which.wing, limit=_LATEST)
+    stated = [one for one in stated if worth_telling(one) >= RULES[StatementKind.INSTRUCTION].least]
+    if not stated:
+        return []
+    known = reader.known(one.event_id for one in stated)
+    allowed = reader.matching(which, among=[one.seq for one in known.values()])
+    found: dict[int, Excerpt] = {}
+    for one in stated:
+        told = known.get(one.event_id)
+        if told is None or not (allowed is None or told.seq in allowed):
+            continue
+        if (told.event.role or "").casefold() not in ASSISTANTS and may_be_shown_unasked(told.event):
+            found.setdefault(told.seq, Excerpt(told.event, told.seq, sentences_around(told.event.text, one.span)))
+    return list(found.values())
+
+
+def bearing_on(
+    reader: Reader, model: Model, embedder: LateInteraction, question: Question, rules: Sequence[Excerpt]
+) -> list[Excerpt]:
+    """Choose the instructions that bear on a request, the best first."""
+    rows = reader.passages(model, sorted(one.seq for one in rules)) if len(question.tokens) else []
+    matches = embedder.late_matches(question, [row.tokens for row in rows]).best
+    fits: dict[int, float] = {}
+    for row, words in zip(rows, np.sort(matches, axis=1)[:, -_MATTER:].mean(axis=1).tolist(), strict=True):
+        seq = seq_of(row.unit)
+        fits[seq] = max(words, fits.get(seq, 0.0))
+    bearing = [one for one in rules if fits.get(one.seq, 0.0) >= _BEARS]
+    return sorted(bearing, key=lambda one: -fits[one.seq])[:_MOST]
+
+
+def end_with_instructions(hits: Sequence[Hit], rules: Sequence[Excerpt], k: int) -> list[Hit]:
+    """End a list of at most `k` hits with instructions that bear on the question and are not among them."""
+    known = {hit.seq for hit in hits[:k]}
+    new = [one for one in rules if one.seq not in known][: k // _HITS_FOR_ONE]
+    kept = list(hits[: k - len(new)])
+    for event, seq, span in new:
+        score = Score(stage=STAGE, score=0.0, why="a standing instruction that may bear on it")
+        kept.append(
+            Hit(event=event, score=kept[-1].score - _STEP if kept else 0.0, span=span, scores=(score,), seq=seq)
+        )
+    return kept
+
+
+def sentences_around(text: str, span: Span) -> Span:
+    """Choose what is shown of an event with a statement: a short one whole, of a long one the statement's sentences."""
+    if len(text) <= _WHOLE:
+        return Span(0, len(text))
+    touched = [one for one in sentences(text) if one.start < span.end and span.start < one.end] or [span]
+    return Span(touched[0].start, touched[-1].end)
