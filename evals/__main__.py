@@ -6,6 +6,7 @@ import argparse
 import signal
 import sys
 import threading
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from evals.broad import QUESTIONS
 from evals.errors import EvalError
 from evals.packing import BUDGETS
 from evals.runner import LINES_ASKED
+from evals.shown import LABELS
 from evals.tasks import TASKS, TaskOptions
 from evals.tasks.cogeval import DEVELOPMENT
 from evals.terminal import complain, say
@@ -226,6 +228,27 @@ def _instructions(asked: argparse.Namespace) -> int:
     return 0
 
 
+def _shown(asked: argparse.Namespace) -> int:
+    from evals import shown
+    from evals.terminal import shown as progress_of
+
+    if asked.take is not None:
+        say(f"{shown.take_labels(asked.take, asked.labels)} labels taken into {asked.labels}")
+        return 0
+    labels = shown.read_labels(asked.labels)
+    judged: dict[str, list[shown.Judged]] = {}
+    for path in asked.data:
+        told = shown.read_conversations(path)
+        with progress_of(path.name) as progress:
+            found = shown.measure(told, progress=progress)
+        judged[path.name.partition(".")[0]] = shown.judge(found, labels, told)
+    if asked.missing is not None:
+        written = shown.write_missing(asked.missing, chain.from_iterable(judged.values()))
+        say(f"{written} things without a label in {asked.missing}")
+    say(shown.as_table(judged))
+    return 0
+
+
 def _all(asked: argparse.Namespace) -> int:
     from evals.everything import PEER_MINUTES, run_everything
 
@@ -349,6 +372,13 @@ def _parser() -> argparse.ArgumentParser:
     updates.add_argument("--data", type=Path, default=STORIES, help="stories, one a line (JSONL); default: our own")
     updates.add_argument("--held-back", action="store_true", help="the half that is kept for scoring")
     updates.add_argument("--show", action="store_true", help="print each answer, of the half to develop with")
+
+    shown = commands.add_parser("shown", help="tell how much of what is shown unasked is right, by labels")
+    shown.set_defaults(do=_shown)
+    shown.add_argument("--data", type=Path, nargs="+", default=[], help="LoCoMo's file (.json), chats of days (.jsonl)")
+    shown.add_argument("--labels", type=Path, default=LABELS, help="labels, JSONL; default: our own")
+    shown.add_argument("--missing", type=Path, help="write what has no label here, with its text")
+    shown.add_argument("--take", type=Path, help="instead, take in the labels that were filled in in such a file")
 
     everything = commands.add_parser("all", help="what `make eval` does: every task on the chosen systems")
     everything.set_defaults(do=_all)
