@@ -240,7 +240,7 @@ def _shown(asked: argparse.Namespace) -> int:
     for path in asked.data:
         told = shown.read_conversations(path)
         with progress_of(path.name) as progress:
-            found = shown.measure(told, progress=progress)
+            found = shown.measure(told, progress)
         judged[path.name.partition(".")[0]] = shown.judge(found, labels, told)
     if asked.missing is not None:
         written = shown.write_missing(asked.missing, chain.from_iterable(judged.values()))

@@ -16,6 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from evals.cache import open_embedder
 from evals.errors import EvalError
 from evals.graphs import event_of
 from evals.tasks.locomo import locomo
@@ -69,7 +70,7 @@ class Label(NamedTuple):
 
 
 def read_conversations(path: Path) -> dict[str, Sequence[Line]]:
-    """Read LoCoMo's file, or chats of several days, one day a line (JSONL, .xz); what has no dates is left out."""
+    """Read LoCoMo's file, or chats of several days, one day a line (JSONL, .xz); others are left out."""
     if path.suffix == ".json":
         return dict(locomo(path).stores)
     try:
@@ -78,35 +79,27 @@ def read_conversations(path: Path) -> dict[str, Sequence[Line]]:
         raise EvalError(f"{path} can't be read: {error}") from error
     found: dict[str, list[Line]] = {}
     for row in map(json.loads, text.decode().splitlines()):
-        for number, turn in enumerate(row["turns"]):
-            at = moment(turn.get("at") or "")
-            if at is None:
-                continue
-            who, day = (part.strip() for part in (row["id"].split("/")[0], row["id"].split("/")[-1]))
-            role, speaker = turn.get("role"), str(turn["speaker"]).strip()
+        who, _, day = row["id"].partition("/")
+        for number, turn in enumerate(row["turns"] if day else ()):
             line = Line(
                 key=f"{day}/{number}",
                 text=turn["text"],
-                speaker=None if role == "assistant" else speaker,
+                speaker=None if turn["role"] == "assistant" else turn["speaker"].strip(),
                 session=day,
-                role=role,
-                at=at,
+                role=turn["role"],
+                at=moment(turn["at"]),
             )
-            found.setdefault(who, []).append(line)
-    return {who: sorted(lines, key=lambda one: one.at or datetime.min) for who, lines in found.items()}
+            found.setdefault(who.strip(), []).append(line)
+    return {who: sorted(lines, key=lambda one: str(one.session)) for who, lines in found.items()}
 
 
-def measure(
-    conversations: Mapping[str, Sequence[Line]], *, embedder: Any = None, progress: Progress = silent
-) -> list[Shown]:
+def measure(conversations: Mapping[str, Sequence[Line]], progress: Progress = silent) -> list[Shown]:
     """Tell every conversation to a memory of its own, and collect what is shown."""
-    from evals.cache import open_embedder
-
-    own = embedder or open_embedder()
+    embedder = open_embedder()
     found: list[Shown] = []
     for done, (store, lines) in enumerate(conversations.items()):
         progress("conversations", done, len(conversations))
-        with Memory.open(":memory:", own) as memory:
+        with Memory.open(":memory:", embedder) as memory:
             found += _Told(store, lines, memory).shown()
     return found
 
@@ -170,7 +163,9 @@ class _Told:
             start = max(0, line.text.lower().find(wanted))
             named = (self.store, line.key, start, start + len(wanted))
             keys = {self.keys[ground.event_id] for ground in self.memory.concepts.get(concept.id).grounds}
-            members = [self.lines[self.place[key]] for key in sorted(keys, key=_chance)[:MEMBERS]]
+            # An order by chance, which stays when the concept gains others.
+            drawn = sorted(keys, key=lambda key: hashlib.sha256(key.encode()).digest())[:MEMBERS]
+            members = [self.lines[self.place[key]] for key in drawn]
             yield Shown(CONCEPT, named, last, concept.label, members)
             for line in members:
                 place = self.place[line.key]
@@ -178,28 +173,22 @@ class _Told:
                 yield Shown(MEMBER, (*named, line.key), last, f"{concept.label}: {line.text}", beside)
 
 
-def _chance(key: str) -> bytes:
-    """Put lines in an order by chance that stays when a concept gains others."""
-    return hashlib.sha256(key.encode()).digest()
-
-
 def sessions_of(lines: Iterable[Line]) -> list[str]:
     """Name the sessions in order of time."""
     return list(dict.fromkeys(str(line.session) for line in lines))
 
 
-def judge(shown: Iterable[Shown], labels: Iterable[Label], conversations: Mapping[str, Sequence[Line]]) -> list[Judged]:
+def judge(shown: Iterable[Shown], labels: Sequence[Label], conversations: Mapping[str, Sequence[Line]]) -> list[Judged]:
     """Tell of each thing whether it was right at the end of its session; None without a label."""
-    known = list(labels)
-    sessions = {store: sessions_of(lines) for store, lines in conversations.items()}
-    return [(one, _right(one, known, sessions[str(one.key[0])])) for one in shown]
 
+    def right(one: Shown) -> bool | None:
+        label = next((label for label in labels if label.what == _LABELLED_AS[one.measure] and _same(one, label)), None)
+        if label is None or label.until is None:
+            return None if label is None else label.right
+        told = sessions_of(conversations[str(one.key[0])])
+        return label.right and told.index(one.session) < told.index(label.until)
 
-def _right(one: Shown, labels: Iterable[Label], sessions: Sequence[str]) -> bool | None:
-    label = next((label for label in labels if label.what == _LABELLED_AS[one.measure] and _same(one, label)), None)
-    if label is None or label.until is None:
-        return None if label is None else label.right
-    return label.right and sessions.index(one.session) < sessions.index(label.until)
+    return [(one, right(one)) for one in shown]
 
 
 def _same(one: Shown, label: Label) -> bool:
@@ -219,17 +208,13 @@ def read_labels(path: Path) -> list[Label]:
 
 def take_labels(path: Path, into: Path) -> int:
     """Add what somebody labelled in a file of `write_missing`, without the text; count it."""
-    given = [
-        Label(row["what"], tuple(row["key"]), row["right"], row.get("until"))
-        for row in read_jsonl(path)
-        if row["right"] is not None
-    ]
-    known = {(one.what, one.key): one for one in (*(read_labels(into) if into.exists() else ()), *given)}
-    rows = [
-        {"what": one.what, "key": one.key, "right": one.right, **({"until": one.until} if one.until else {})}
-        for one in sorted(known.values(), key=lambda one: (one.what, list(map(str, one.key))))
-    ]
-    into.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    given = [row for row in read_jsonl(path) if row["right"] is not None]
+    rows = {
+        (row["what"], *map(str, row["key"])): {name: row[name] for name in Label._fields if row.get(name) is not None}
+        for row in (*(read_jsonl(into) if into.exists() else ()), *given)
+    }
+    written = (json.dumps(rows[key], ensure_ascii=False) + "\n" for key in sorted(rows))
+    into.write_text("".join(written), encoding="utf-8")
     return len(given)
 
 
