@@ -29,7 +29,7 @@ from everyword.types.intents import Evidence, Intent
 LABELS = Path(__file__).parent / "data" / "shown.jsonl"
 FIRST, ALL, FIVE = "open intents, when first shown", "at the end of every session", "of these, the first five"
 DONE, SUMMARY = "intents shown as done", "session summaries"
-CONCEPT, MEMBER, BOTH = "labels of concepts", "members of concepts", "of these, under a right label"
+CONCEPT, MEMBER, BOTH = "labels of concepts", "members of concepts", "members of concepts, whose label is right too"
 MEASURES = (FIRST, ALL, FIVE, DONE, SUMMARY, CONCEPT, MEMBER, BOTH)
 MEMBERS = 6  # of a concept, drawn by chance
 _LABELLED_AS = {

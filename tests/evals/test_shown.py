@@ -96,7 +96,7 @@ def test_members_count_for_the_label_of_their_concept_too() -> None:
     ]
     table = as_table({"talk": rows})
     assert "| members of concepts | 1.00 [0.21, 1.00] of 1 |" in table
-    assert "| of these, under a right label | 0.00 [0.00, 0.79] of 1 |" in table
+    assert "| members of concepts, whose label is right too | 0.00 [0.00, 0.79] of 1 |" in table
 
 
 def test_chats_of_days_are_told_in_order_and_those_without_dates_left_out(tmp_path: Path) -> None:
