@@ -59,11 +59,11 @@ def remembering(open_session: Callable[..., Session]) -> Callable[..., Session]:
     """Wrap a function that opens sessions, so that all memories of a process share them."""
     sessions: OrderedDict[tuple[object, ...], Session] = OrderedDict()
 
-    def opened(model: Path, *, sha256: str, threads: int) -> Session:
+    def opened(model: Path, *, threads: int) -> Session:
         # A forked child opens its own, since onnxruntime's threads do not exist there.
-        key = (os.getpid(), model, sha256, threads)
+        key = (os.getpid(), model, threads)
         if key not in sessions:
-            sessions[key] = RememberedRuns(open_session(model, sha256=sha256, threads=threads))
+            sessions[key] = RememberedRuns(open_session(model, threads=threads))
             while len(sessions) > _MOST_SESSIONS:
                 sessions.popitem(last=False)
         return sessions[key]

@@ -42,12 +42,6 @@ PASSAGES = [
 ]
 
 
-@pytest.fixture
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the graphs of made-up models out of the user's cache."""
-    monkeypatch.setattr("platformdirs.user_cache_path", lambda *_, **__: tmp_path / "cache")
-
-
 # The bundled model
 
 
@@ -117,7 +111,6 @@ def read(*, of_question: int, of_passage: int) -> int:
     return FRAME + 10 * of_question + 10_000 * of_passage
 
 
-@pytest.mark.usefixtures("own_cache")
 def test_a_folder_s_model_is_fed_by_the_names_of_its_inputs(tmp_path: Path) -> None:
     for inputs in (("input_ids", "attention_mask"), ("input_ids", "attention_mask", "token_type_ids")):
         folder = tmp_path / str(len(inputs))
@@ -128,7 +121,6 @@ def test_a_folder_s_model_is_fed_by_the_names_of_its_inputs(tmp_path: Path) -> N
         assert reranker.name == f"onnx:{folder}"
 
 
-@pytest.mark.usefixtures("own_cache")
 def test_a_long_pair_loses_passage_and_never_question(tmp_path: Path) -> None:
     write_model(tmp_path, summing_model())
     reranker = loaded(f"onnx:{tmp_path}")
@@ -139,15 +131,6 @@ def test_a_long_pair_loses_passage_and_never_question(tmp_path: Path) -> None:
     assert reranker.scores("q " * 2000, ["p " * 2000])[0] == read(of_question=ROOM - 64, of_passage=64)
 
 
-@pytest.mark.usefixtures("own_cache")
-def test_other_weights_in_the_same_folder_are_not_served_from_the_cache(tmp_path: Path) -> None:
-    write_model(tmp_path, summing_model())
-    assert loaded(f"onnx:{tmp_path}").scores("q", ["p"])[0] == read(of_question=1, of_passage=1)
-    write_model(tmp_path, summing_model(sign="Neg"))
-    assert loaded(f"onnx:{tmp_path}").scores("q", ["p"])[0] == -read(of_question=1, of_passage=1)
-
-
-@pytest.mark.usefixtures("own_cache")
 @pytest.mark.parametrize(
     ("model", "says"),
     [
@@ -168,7 +151,6 @@ def test_what_is_no_cross_encoder_is_a_typed_error(tmp_path: Path, model: str | 
         loaded(f"onnx:{tmp_path}").scores("q", ["p"])
 
 
-@pytest.mark.usefixtures("own_cache")
 def test_an_incomplete_folder_names_what_it_lacks(tmp_path: Path) -> None:
     with pytest.raises(ModelMissing, match=r"model\.onnx and no tokenizer\.json"):
         load_reranker(f"onnx:{tmp_path}")

@@ -170,8 +170,7 @@ class TextEncoder(ABC):
             return self._parallel
 
     def _open(self, threads: int) -> Session:
-        model = "model.onnx"
-        return open_session(self._files.paths[model], sha256=self._files.sha256[model], threads=threads)
+        return open_session(self._files.paths["model.onnx"], threads=threads)
 
     def _load_tokenizer(self) -> None:
         # An error here comes again, and is reported, when the tokenizer is used.

@@ -1,19 +1,12 @@
-"""Open ONNX models, and run a model on several inputs at once.
-
-Optimised graphs are kept in the user's cache: a model opens several times faster from one.
-"""
+"""Open ONNX models, and run a model on several inputs at once."""
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import os
-import platform
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from importlib import import_module
 from pathlib import Path
-from threading import get_ident
 from typing import Any, Protocol, TypeVar
 from weakref import WeakSet
 
@@ -22,11 +15,8 @@ from numpy.typing import NDArray
 
 from everyword.errors import ModelError
 from everyword.fork_safety import MODELS, Use, in_use, never_free, on_fork
-from everyword.models.weights import cache_folder, remember_verified, was_verified
-from everyword.private_files import FILE_MODE
 
-# onnxruntime's "fatal": it would warn that an optimised graph fits only one kind of CPU; our cache key names the CPU.
-LOG_FATAL_ONLY = 4
+LOG_FATAL_ONLY = 4  # errors are raised as well
 
 
 class Session(Protocol):
@@ -47,25 +37,22 @@ _sessions: WeakSet[Session] = WeakSet()
 _holders: WeakSet[SessionHolder] = WeakSet()
 
 
-def open_session(model: Path, *, sha256: str, threads: int) -> Session:
-    """Open a model, from its cached optimised graph if there is one; both compute the same numbers."""
+def open_session(model: Path, *, threads: int) -> Session:
+    """Open a model."""
     runtime = load_runtime()
-    key = _graph_key(sha256, runtime.__version__)
-    folder = cache_folder("graphs")
-    graph = folder / f"{key}.onnx" if folder else None
-    if graph and was_verified(graph, key):
-        # A truncated or replaced graph is made again below.
-        with contextlib.suppress(Exception):
-            return _open(runtime, graph, threads, optimise=False)
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    # Spinning threads answer 1 ms sooner but take 25 ms of processor time per question from other work.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = LOG_FATAL_ONLY
     try:
-        if graph:
-            # Perhaps only the writing fails (a full disk); onnxruntime does not say.
-            with contextlib.suppress(Exception):
-                return _open_and_cache(runtime, model, threads, graph, key)
-        return _open(runtime, model, threads, optimise=True)
+        session: Session = runtime.InferenceSession(os.fspath(model), options, providers=["CPUExecutionProvider"])
     except Exception as error:
         # onnxruntime has no common error class.
         raise ModelError(f"onnxruntime {runtime.__version__} can't run {model.name}: {error}") from error
+    _sessions.add(session)
+    return session
 
 
 def load_runtime() -> Any:
@@ -82,48 +69,6 @@ def register(holder: SessionHolder) -> None:
 def loading() -> AbstractContextManager[None]:
     """Prevent the process from forking while a model loads."""
     return in_use(MODELS)
-
-
-def _open_and_cache(runtime: Any, model: Path, threads: int, graph: Path, key: str) -> Session:
-    # Written to a draft and moved, so that another process sees a complete graph or none.
-    draft = graph.with_suffix(f".{os.getpid()}-{get_ident()}.draft")
-    try:
-        session = _open(runtime, model, threads, optimise=True, save_to=draft)
-        draft.chmod(FILE_MODE)
-        draft.replace(graph)
-        remember_verified(graph, key)
-        return session
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _open(runtime: Any, path: Path, threads: int, *, optimise: bool, save_to: Path | None = None) -> Session:
-    options = runtime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    # Spinning threads answer 1 ms sooner but take 25 ms of processor time per question from other work.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.log_severity_level = LOG_FATAL_ONLY
-    levels = runtime.GraphOptimizationLevel
-    options.graph_optimization_level = levels.ORT_ENABLE_ALL if optimise else levels.ORT_DISABLE_ALL
-    if save_to:
-        options.optimized_model_filepath = os.fspath(save_to)
-    session: Session = runtime.InferenceSession(os.fspath(path), options, providers=["CPUExecutionProvider"])
-    _sessions.add(session)
-    return session
-
-
-def _graph_key(sha256: str, runtime_version: str) -> str:
-    machine = f"{platform.system()} {platform.machine()} {_cpu_features()}"
-    return f"{sha256[:12]}-{runtime_version}-{hashlib.sha256(machine.encode()).hexdigest()[:12]}"
-
-
-def _cpu_features() -> str:
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
-            return next((line for line in lines if line.startswith(("flags", "Features"))), "")
-    except OSError:
-        return platform.processor()
 
 
 def _in_forked_child(_: Sequence[Use]) -> None:

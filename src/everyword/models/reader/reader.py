@@ -129,8 +129,8 @@ class Reader:
             return self._session
         with loading(), self._lock:
             if self._session is None:
-                path, sha256 = self._files.paths[MODEL], self._files.sha256[MODEL]
-                self._session = open_session(path, sha256=sha256, threads=min(os.cpu_count() or 1, _THREADS))
+                threads = min(os.cpu_count() or 1, _THREADS)
+                self._session = open_session(self._files.paths[MODEL], threads=threads)
             return self._session
 
     @cached_property
