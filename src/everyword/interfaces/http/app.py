@@ -7,9 +7,9 @@ import logging
 import mimetypes
 import time
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
+from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
@@ -31,9 +31,6 @@ from everyword.interfaces.http.service import Service
 from everyword.interfaces.http.settings import ServiceSettings
 from everyword.memory import Memory
 from everyword.types.service import Permission
-
-if TYPE_CHECKING:
-    from everyword.interfaces.http.mcp_route import McpRoute
 
 log = logging.getLogger("everyword.interfaces")
 
@@ -59,20 +56,11 @@ _HEADERS = {
 def build(memory: Memory, settings: ServiceSettings) -> tuple[Starlette, Service]:
     """Make the application for a memory, which the caller closes afterwards."""
     service = Service(memory, settings)
-    mcp = None
-    if settings.mcp and find_spec("mcp") is not None:
-        from everyword.interfaces.http.mcp_route import McpRoute  # importing it takes a second
-
-        mcp = McpRoute(service, MCP_PATH)
     app = Starlette(
-        routes=[
-            *routes(service),
-            *_status_routes(service),
-            mcp.route if mcp is not None else _missing_mcp_route(),
-        ],
+        routes=[*routes(service), *_status_routes(service), _mcp_route(service)],
         middleware=[Middleware(RequestMiddleware, service=service)],
         exception_handlers={HTTPException: _reraise},
-        lifespan=lambda _: _running(service, mcp),
+        lifespan=lambda _: _running(service),
     )
     app.router.default = _page()  # for every path that is no route
     return app, service
@@ -84,23 +72,20 @@ async def _reraise(_: Request, error: Exception) -> Response:
 
 
 @asynccontextmanager
-async def _running(service: Service, mcp: McpRoute | None) -> AsyncGenerator[None]:
-    async with AsyncExitStack() as stack:
-        if mcp is not None:
-            await stack.enter_async_context(mcp.running())
-        polling = asyncio.create_task(service.poller.run())
-        warming = asyncio.create_task(service.warm_up())
-        if service.worker is not None:
-            service.worker.start()
-        service.ready = True
-        try:
-            yield
-        finally:
-            service.ready = False
-            service.poller.stop()
-            warming.cancel()
-            await asyncio.gather(polling, warming, return_exceptions=True)
-            await asyncio.to_thread(service.close)
+async def _running(service: Service) -> AsyncGenerator[None]:
+    polling = asyncio.create_task(service.poller.run())
+    warming = asyncio.create_task(service.warm_up())
+    if service.worker is not None:
+        service.worker.start()
+    service.ready = True
+    try:
+        yield
+    finally:
+        service.ready = False
+        service.poller.stop()
+        warming.cancel()
+        await asyncio.gather(polling, warming, return_exceptions=True)
+        await asyncio.to_thread(service.close)
 
 
 def _status_routes(service: Service) -> list[BaseRoute]:
@@ -133,11 +118,25 @@ def _status_routes(service: Service) -> list[BaseRoute]:
     ]
 
 
-def _missing_mcp_route() -> Route:
-    async def answer(_: Request) -> Response:
-        return error_response(MissingExtra("MCP is not served here.", fix="Run: pip install 'everyword[mcp]'"))
+def _mcp_route(service: Service) -> Route:
+    if not service.settings.mcp or find_spec("mcp") is None:
 
-    return Route(MCP_PATH, answer, methods=["GET", "POST", "DELETE"], name="mcp")
+        async def missing(_: Request) -> Response:
+            return error_response(MissingExtra("MCP is not served here.", fix="Run: pip install 'everyword[mcp]'"))
+
+        return Route(MCP_PATH, missing, methods=["GET", "POST", "DELETE"], name="mcp")
+
+    @cache
+    def endpoint() -> ASGIApp:
+        from everyword.interfaces.http.mcp_route import McpEndpoint  # takes a second: left to the first request
+
+        return McpEndpoint(service)
+
+    async def answer(_: Request) -> ASGIApp:
+        return await asyncio.to_thread(endpoint)
+
+    # A server stream (GET) would need a session. Clients accept that it is refused.
+    return Route(MCP_PATH, answer, methods=["POST"], name="mcp")
 
 
 # Every request

@@ -6,8 +6,8 @@ There are no MCP sessions. Each request is authenticated by itself, so that no s
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
@@ -16,7 +16,6 @@ from mcp.server.transport_security import TransportSecuritySettings
 from msgspec import Struct
 from starlette.datastructures import Headers
 from starlette.requests import Request
-from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from everyword.errors import EverywordError
@@ -44,21 +43,12 @@ class _McpRequest(Struct, frozen=True, kw_only=True):
 _REQUEST: ContextVar[_McpRequest] = ContextVar("everyword_mcp_request")
 
 
-class McpRoute:
-    """The endpoint and its session manager."""
+class McpEndpoint:
+    """The endpoint as an application."""
 
-    def __init__(self, service: Service, path: str) -> None:
+    def __init__(self, service: Service) -> None:
         self._service = service
-        self._sessions = StreamableHTTPSessionManager(
-            app=build(_CallerMemory(service), connections=False),
-            json_response=True,
-            stateless=True,
-            max_request_body_size=service.settings.max_body_bytes,
-            # RequestMiddleware checks Host and Origin for every route.
-            security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
-        )
-        # A server stream (GET) would need a session. Clients accept that it is refused.
-        self.route = Route(path, self, methods=["POST"], name="mcp")
+        self._server = build(_CallerMemory(service), connections=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Authenticate the request and pass it to the MCP server."""
@@ -70,16 +60,19 @@ class McpRoute:
         token = _REQUEST.set(
             _McpRequest(caller=caller, space=space, wing=received.get("wing"), headers=request.headers, scope=scope)
         )
+        sessions = StreamableHTTPSessionManager(
+            app=self._server,
+            json_response=True,
+            stateless=True,
+            max_request_body_size=self._service.settings.max_body_bytes,
+            # RequestMiddleware checks Host and Origin for every route.
+            security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        )
         try:
-            await self._sessions.handle_request(scope, receive, send)
+            async with sessions.run():
+                await sessions.handle_request(scope, receive, send)
         finally:
             _REQUEST.reset(token)
-
-    @asynccontextmanager
-    async def running(self) -> AsyncGenerator[None]:
-        """Run the session manager."""
-        async with self._sessions.run():
-            yield
 
 
 class _CallerMemory(OpenMemory):

@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from everyword import __version__
-from everyword.errors import BadLocation, EverywordError, NotFound
-from everyword.interfaces.http.settings import LOOPBACK
+from everyword.errors import EverywordError, NotFound
+from everyword.interfaces.http.settings import ServiceSettings
 from everyword.interfaces.mcp import OpenMemory, resources, results, sdk
 from everyword.interfaces.mcp.fast_handshake import (
     INSTRUCTIONS,
@@ -268,26 +268,20 @@ def serve_http(opened: OpenMemory, host: str, port: int, *, token: str | None, *
     from starlette.applications import Starlette
     from starlette.routing import Route
 
+    settings = ServiceSettings(host=host, port=port)
     own = [f"{name}:*" for name in ("127.0.0.1", "localhost", "[::1]")]
-    here = host in LOOPBACK  # then a web page elsewhere must not reach this server by a name that leads here
     security = TransportSecuritySettings(
-        enable_dns_rebinding_protection=here, allowed_hosts=own, allowed_origins=[f"http://{name}" for name in own]
+        # Here, a web page elsewhere must not reach this server by a name that leads to this machine.
+        enable_dns_rebinding_protection=settings.on_loopback,
+        allowed_hosts=own,
+        allowed_origins=[f"http://{name}" for name in own],
     )
     manager = StreamableHTTPSessionManager(build(opened, **options), json_response=True, security_settings=security)
     app = Starlette(routes=[Route(_PATH, _Endpoint(manager, token))], lifespan=lambda _: manager.run())
+    listening = settings.listen()
     opened.warm()
-    config = uvicorn.Config(
-        app,
-        host=host,
-        port=port,
-        log_level="warning",
-        lifespan="on",
-        timeout_graceful_shutdown=_STOP_WITHIN_S,
-    )
-    try:
-        uvicorn.Server(config).run()
-    except SystemExit as error:  # uvicorn exits if it can't bind the address
-        raise BadLocation(f"Can't listen on {host}:{port}.", fix="Choose another port with --port.") from error
+    config = uvicorn.Config(app, log_level="warning", lifespan="on", timeout_graceful_shutdown=_STOP_WITHIN_S)
+    uvicorn.Server(config).run(sockets=[listening])
 
 
 class _Endpoint:
