@@ -61,6 +61,18 @@ def new_file(target: Path) -> Generator[BinaryIO]:
             partial.unlink()
 
 
+def replace_file(path: str | os.PathLike[str], content: bytes, *, like: str | os.PathLike[str] | None = None) -> None:
+    """Write a file atomically, with the mode of the file before, or of the file `like`."""
+    partial = beside(Path(path))
+    try:
+        with open(open_private(partial, os.O_WRONLY, like=like or path), "wb") as file:
+            file.write(content)
+        os.replace(partial, path)
+    finally:
+        with suppress(OSError):
+            partial.unlink()
+
+
 def make_private_folder(path: str | os.PathLike[str]) -> None:
     """Create a folder and its missing parents, each with mode 0700."""
     if os.path.isdir(path):

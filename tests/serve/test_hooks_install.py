@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -206,8 +207,6 @@ def test_a_command_beside_ours_stays(path: Path, home: Path) -> None:
 
 def test_nobody_else_may_read_a_backup_of_what_nobody_else_may_read(path: Path, home: Path) -> None:
     path.chmod(0o600)
-    stale = path.with_name(f"{path.name}.new")  # of a write that was cut short
-    stale.touch(0o644)
     backup = install.install(path, memory="m.db", home=home).backup
     assert backup is not None
     assert [oct(one.stat().st_mode & 0o777) for one in (path, backup)] == ["0o600", "0o600"]
@@ -289,14 +288,17 @@ def test_the_commands(path: Path, home: Path, capsys: pytest.CaptureFixture[str]
 
 @pytest.mark.parametrize("verb", ["install", "off"])
 def test_a_home_that_can_not_be_written_is_told(
-    path: Path, home: Path, verb: str, capsys: pytest.CaptureFixture[str]
+    path: Path, home: Path, verb: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
     asked = ["--settings", str(path), "--memory", "m.db", "--yes"] if verb == "install" else ["SessionStart"]
     if verb == "install":
         home.write_text("a file where a folder should be")
     else:
         install.install(path, memory="m.db", home=home)
-        (home / "hooks.json.new").mkdir()
+        monkeypatch.setattr("os.replace", refuse)
     before = path.read_text(encoding="utf-8")
     assert cli(["hook", verb, *asked, "--home", str(home)]) == 9
     assert "can't be" in capsys.readouterr().err

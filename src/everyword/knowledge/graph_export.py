@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 from msgspec import Struct, field
 
 from everyword.errors import BadLocation
-from everyword.private_files import make_private_folder, new_file, open_private
+from everyword.private_files import make_private_folder, new_file, replace_file
 from everyword.text.terms import whole_until
 from everyword.types.events import Session
 from everyword.types.graph import ENTITY_PREFIX, RELATIONS, Entity, EntityType, Fact
@@ -117,7 +116,7 @@ FOLDERS: Mapping[EntityType, str] = {
 }
 _MOST_SESSIONS = 20  # in a note
 _LONGEST_TITLE = 100  # characters of a file name
-_MOST_BYTES = 220  # of the 255 of file systems; part of an id and ".md.partial" are appended
+_MOST_BYTES = 220  # of the 255 of file systems; part of an id, ".md" and what marks a partial file are appended
 _NOT_IN_TITLES = re.compile(r'[\x00-\x1f\x7f-\x9f\\/:*?"<>|#^\[\]\u2028\u2029]+')
 # Bidirectional and invisible characters, which would make two names look alike.
 _UNSEEN = re.compile("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
@@ -182,10 +181,7 @@ def _write(path: Path, text: str, there: tuple[Path, bool] | None, report: WikiR
         report.unchanged += 1
         return
     make_private_folder(path.parent)
-    partial = path.with_name(path.name + ".partial")
-    with open(open_private(partial, os.O_WRONLY | os.O_TRUNC, like=path), "wb") as file:
-        file.write(text.encode("utf-8"))
-    os.replace(partial, path)
+    replace_file(path, text.encode("utf-8"))
     report.written += 1
 
 

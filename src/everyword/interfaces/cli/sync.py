@@ -7,7 +7,6 @@ a new one moves up into the note. The section is never imported.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -18,7 +17,7 @@ from everyword.errors import BadLocation, InvalidInput, NotFound
 from everyword.ingest.importers.notes import CLOSING, MARKDOWN, OPENING, generated_section
 from everyword.ingest.importers.sources import open_source
 from everyword.memory import Memory
-from everyword.settings import beside
+from everyword.private_files import replace_file
 from everyword.types.records import Reason, RecordKind
 from everyword.types.statements import BY_HAND, STATEMENT_PREFIX, Statement, Status
 
@@ -148,18 +147,13 @@ def _replaced(path: Path, old: str, new: str, done: Synced) -> str:
     """Replace a note, unless somebody has changed it meanwhile; return its content."""
     if new == old:
         return old
-    partial = beside(path)
     try:
         if path.is_symlink() or path.read_bytes() != old.encode("utf-8"):
             done.left.append(f"{path.name} is left as it is: it is a link, or it changed just now.")
             return old
-        partial.write_bytes(new.encode("utf-8"))
-        partial.chmod(path.stat().st_mode & 0o777)
-        os.replace(partial, path)
+        replace_file(path, new.encode("utf-8"))
         done.written.add(path)
         return new
     except OSError as error:
         done.left.append(f"{path.name} can't be written ({error.strerror}).")
         return old
-    finally:
-        partial.unlink(missing_ok=True)

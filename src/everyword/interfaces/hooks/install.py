@@ -28,6 +28,7 @@ from everyword.interfaces.cli.terminal import Page, Terminal
 from everyword.interfaces.hooks import client, state
 from everyword.interfaces.hooks.agents import AGENTS, EVENTS
 from everyword.interfaces.hooks.state import FILE, from_json, home_of, load, save, switched
+from everyword.private_files import replace_file
 from everyword.settings import checked_redaction, expanded
 
 _OURS = "everyword.interfaces.hooks"  # part of each of our commands
@@ -467,7 +468,6 @@ def _dump_like(settings: Json, before: str | None) -> str:
 
 
 def _parse_toml(text: str) -> Json:
-    """Parse settings that are TOML."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -509,25 +509,11 @@ def _replace_file(path: Path, text: str | None, *, like: Path | None = None) -> 
             path.unlink(missing_ok=True)
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        target = path.resolve()  # settings are often links to dotfiles
-        new = target.with_name(f"{target.name}.new")
-        new.unlink(missing_ok=True)  # left by an interrupted write, with unknown permissions
-        mode = _mode(like or target)
-        # Settings hold keys, so the new file must never be readable by more users than the old one.
-        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as file:
-            file.write(text)
-        if target.exists() or like is not None:
-            os.chmod(new, mode)  # undo the umask
-        os.replace(new, target)
+        # Settings hold keys, so the new file must never be readable by more users than the old one. They are often
+        # links to dotfiles.
+        replace_file(path.resolve(), text.encode(), like=like)
     except OSError as error:
         raise BadLocation(f"{path} can't be written ({error.strerror}).") from error
-
-
-def _mode(path: Path) -> int:
-    try:
-        return path.stat().st_mode & 0o777
-    except FileNotFoundError:
-        return 0o666  # minus the umask
 
 
 def installed(home: Path) -> dict[str, str | None]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from zlib import crc32
 
 from everyword.interfaces.hooks.agents import EVENTS
-from everyword.private_files import make_private_folder, open_private, private_opener
+from everyword.private_files import make_private_folder, open_private, private_opener, replace_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,7 +71,6 @@ def home_of(home: str | Path | None) -> Path:
 
 
 def load(home: str) -> HookSettings:
-    """Read the settings."""
     try:
         with open(os.path.join(home, FILE), "rb") as file:
             document = json.load(file)
@@ -116,7 +115,7 @@ def save(home: str, settings: HookSettings) -> None:
     path = os.path.join(home, FILE)
     try:
         make_private_folder(home)
-        _replace(path, f"{path}.new", json.dumps(settings._asdict(), indent=2))
+        replace_file(path, json.dumps(settings._asdict(), indent=2).encode())
     except OSError as error:
         from everyword.errors import BadLocation
 
@@ -161,9 +160,8 @@ def write_position(
     """Store how far a transcript is saved, atomically. folder: of the project."""
     path = _path(home, transcript)
     make_private_folder(os.path.dirname(path))
-    new = f"{path}.{os.urandom(4).hex()}"  # unique: threads of one process may save one transcript
     known = {"transcript": transcript, "format": format, "folder": folder, "position": dict(position)}
-    _replace(path, new, json.dumps(known))
+    replace_file(path, json.dumps(known).encode())
 
 
 def unsaved_transcripts(home: str) -> Iterator[tuple[str, str, str | None]]:
@@ -205,7 +203,6 @@ def clear_owed_start(home: str, session: str) -> None:
 
 
 def count_transcripts(home: str) -> int:
-    """Count the known transcripts."""
     folder = os.path.join(home, _FOLDER)
     return sum(not name.startswith(_OWED) for name in os.listdir(folder)) if os.path.isdir(folder) else 0
 
@@ -218,13 +215,6 @@ def _path(home: str, transcript: str) -> str:
     # A transcript is named by its session id. The checksum tells folders apart; hashlib would be slow to import.
     whole = os.path.abspath(transcript)
     return os.path.join(home, _FOLDER, f"{os.path.basename(whole)[-80:]}-{crc32(os.fsencode(whole)):08x}.json")
-
-
-def _replace(path: str, new: str, text: str) -> None:
-    """Write a file atomically, with the mode of the one before. new: where it is written first."""
-    with open(open_private(new, os.O_WRONLY | os.O_TRUNC, like=path), "w", encoding="utf-8") as file:
-        file.write(text)
-    os.replace(new, path)
 
 
 def _load(path: str) -> dict[str, Any]:
