@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, Literal, cast
 
 from everyword.extras import optional
-from everyword.interfaces.adapters.documents import AnyMemory, Document, Documents, Draft, Redactor, Where
+from everyword.interfaces.adapters.documents import AnyMemory, Document, Documents, Draft, Redactor, Where, levels
 
 with optional("crewai"):
     from crewai import Memory
@@ -28,7 +28,8 @@ class EverywordMemory(Memory):
 
     def __init__(self, memory: AnyMemory, *, redact: str | None = None, **options: Any) -> None:
         """Take a memory. options: of CrewAI's `Memory`, such as root_scope or read_only."""
-        super().__init__(storage=cast("Any", _Records(memory, redact)), embedder=_no_vectors, **options)
+        records = cast("Any", _Records(memory, redact))
+        super().__init__(storage=records, embedder=lambda texts: [[] for _ in texts], **options)
 
     def remember(self, content: str, *options: Any, **named: Any) -> MemoryRecord | None:
         """Store a text, with the options of `remember_many`."""
@@ -115,7 +116,7 @@ class _Records:
         self, query: str | None, scope: str | None, wanted: Callable[[MemoryRecord], bool] = lambda _: True
     ) -> Iterable[tuple[MemoryRecord, float]]:
         """Go through the records of a scope: the best for a query first, or the newest."""
-        where = Where(labels=_levels(scope), meets=lambda one: wanted(_record(one)))
+        where = Where(labels=levels(_parts(scope)), meets=lambda one: wanted(_record(one)))
         for one in self._documents.find(where, query):
             yield _record(one), one.score or 0.0
 
@@ -157,8 +158,8 @@ class _Records:
         return dict(Counter(name for record, _ in self.find(None, scope_prefix) for name in record.categories))
 
     def list_scopes(self, parent: str = "/") -> list[str]:
-        depth = len(_levels(parent))
-        paths = {tuple(_levels(record.scope).values())[: depth + 1] for record, _ in self.find(None, parent)}
+        depth = len(_parts(parent))
+        paths = {tuple(_parts(record.scope)[: depth + 1]) for record, _ in self.find(None, parent)}
         return sorted("/" + "/".join(path) for path in paths if len(path) > depth)
 
     def get_scope_info(self, scope: str) -> ScopeInfo:
@@ -174,7 +175,8 @@ class _Records:
 
     def _draft(self, record: MemoryRecord) -> Draft:
         body = self._redactor.json(record.model_dump(mode="json", exclude={"content"}))
-        return Draft(key=record.id, text=self._redactor.text(record.content), body=body, labels=_levels(record.scope))
+        labels = levels(_parts(record.scope))
+        return Draft(key=record.id, text=self._redactor.text(record.content), body=body, labels=labels)
 
 
 def _record(document: Document) -> MemoryRecord:
@@ -182,13 +184,8 @@ def _record(document: Document) -> MemoryRecord:
 
 
 def _path(scope: str) -> str:
-    return "/" + "/".join(part for part in scope.split("/") if part)
+    return "/" + "/".join(_parts(scope))
 
 
-def _levels(scope: str | None) -> dict[str, Any]:
-    """Label each level of a scope, so that the database can search below one."""
-    return {str(level): name for level, name in enumerate(part for part in (scope or "").split("/") if part)}
-
-
-def _no_vectors(texts: list[str]) -> list[list[float]]:
-    return [[] for _ in texts]
+def _parts(scope: str | None) -> list[str]:
+    return [part for part in (scope or "").split("/") if part]

@@ -380,6 +380,11 @@ def labels_within(kind: str, name: str, limits: Mapping[str, Any]) -> list[dict[
     return [{f"{kind}.{name}": numbers}, {f"{kind}{_AS_NUMBER}.{name}": numbers}]
 
 
+def levels(path: Iterable[str]) -> dict[str, Json]:
+    """Label each level of a path, so that the database can search below one."""
+    return {str(level): name for level, name in enumerate(path)}
+
+
 def _flat(values: Mapping[str, Any], prefix: str = "", depth: int = 4) -> Iterator[tuple[str, Any]]:
     """Go through values by name; those inside have dotted names, and come first because a plain name wins."""
     for name, value in values.items():

@@ -25,6 +25,7 @@ from everyword.interfaces.adapters.documents import (
     fits_in_meta,
     labels_of,
     labels_within,
+    levels,
     time_after,
     to_json_text,
     wanted_labels,
@@ -163,7 +164,7 @@ class EverywordStore(BaseStore):
             indexed = not op.query or bool(one.body.get("indexed"))
             return below and indexed and not self._is_hidden(one) and _meets(_value(one), op.filter or {})
 
-        where = Where(labels=_levels(op.namespace_prefix), wanted=_wanted(op.filter or {}), meets=meets)
+        where = Where(labels=levels(op.namespace_prefix), wanted=_wanted(op.filter or {}), meets=meets)
         found = self._documents.find(where, op.query or None)
         chosen = list(islice(found, op.offset, op.offset + op.limit))
         self._refresh(chosen, op.refresh_ttl)
@@ -190,7 +191,7 @@ class EverywordStore(BaseStore):
         value = self._redactor.json(op.value)
         words = self._words(value, op.index)
         body: dict[str, Json] = {"namespace": list(op.namespace), "key": op.key, "indexed": bool(words)}
-        labels = {**_levels(op.namespace), **_namespace_label(op.namespace), **labels_of(_OF_VALUE, value)}
+        labels = {**levels(op.namespace), **_namespace_label(op.namespace), **labels_of(_OF_VALUE, value)}
         if op.ttl is not None:
             body |= {"ttl": op.ttl, "expires_at": self._expiry(op.ttl)}
             labels[_EXPIRES] = 1
@@ -232,11 +233,6 @@ class EverywordStore(BaseStore):
 
 def _key(namespace: Namespace, key: str) -> str:
     return to_json_text([*namespace, key])
-
-
-def _levels(namespace: Namespace) -> dict[str, Json]:
-    """Label each level of a namespace, so that the database can search below one."""
-    return {str(level): name for level, name in enumerate(namespace)}
 
 
 def _namespace_label(namespace: Namespace) -> dict[str, Json]:

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from everyword.extras import optional
 from everyword.interfaces.adapters.documents import AnyMemory, as_memory, finished, hit_metadata
-from everyword.types.events import Hit
 
 with optional("llamaindex"):
     from llama_index.core.base.llms.types import ChatMessage
@@ -34,7 +33,9 @@ class EverywordRetriever(BaseRetriever):
         self._filters = dict(filters or {})
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return [_node(hit) for hit in self._memory.recall(query_bundle.query_str, k=self._k, **self._filters)]
+        hits = self._memory.recall(query_bundle.query_str, k=self._k, **self._filters)
+        nodes = [TextNode(id_=hit.event.id, text=hit.text, metadata=hit_metadata(hit)) for hit in hits]
+        return [NodeWithScore(node=node, score=hit.score) for node, hit in zip(nodes, hits, strict=True)]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await finished(self._retrieve, query_bundle)
@@ -68,10 +69,6 @@ class EverywordMemoryBlock(BaseMemoryBlock[str]):
 
     def _scope(self) -> Any:
         return as_memory(self.memory, self.wing)
-
-
-def _node(hit: Hit) -> NodeWithScore:
-    return NodeWithScore(node=TextNode(id_=hit.event.id, text=hit.text, metadata=hit_metadata(hit)), score=hit.score)
 
 
 def _role(message: ChatMessage) -> str:

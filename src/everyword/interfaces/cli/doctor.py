@@ -63,7 +63,9 @@ def _problem(name: str, detail: str, fix: str) -> Check:
 def run(request: Request, terminal: Terminal) -> int:
     """Run all checks and show them; return 1 if there is a problem."""
     location = request.memory or default_path()
-    with _without_notices():
+    with warnings.catch_warnings():
+        # The table shows notices. By base class: importing EverywordNotice needs numpy, which may be broken.
+        warnings.simplefilter("ignore", UserWarning)
         checks = list(_checks(request, location))
     ok = all(check.state != "problem" for check in checks)
     if terminal.json_wanted:
@@ -426,12 +428,3 @@ def _show(page: Page, checks: Sequence[Check]) -> None:
         page.line(yellow(count_of(warned, "warning")), ", no problems")
     else:
         page.line(green("No problems."))
-
-
-@contextmanager
-def _without_notices() -> Generator[None]:
-    """Suppress notices on standard error: the table shows them."""
-    with warnings.catch_warnings():
-        # By base class: importing EverywordNotice needs numpy, which may be broken.
-        warnings.simplefilter("ignore", UserWarning)
-        yield

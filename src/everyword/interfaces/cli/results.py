@@ -27,10 +27,10 @@ from everyword.types.events import (
     Stats,
     Written,
 )
-from everyword.types.graph import Entity, EntityEdit, Fact
+from everyword.types.graph import Entity, Fact
 from everyword.types.intents import LIVE, Identity, Intent, Palace, Tier, WakeUp, Window
 from everyword.types.records import Record
-from everyword.types.service import ApiKey, NewKey, NewWebhook, Waiting, Webhook
+from everyword.types.service import ApiKey, Waiting, Webhook
 from everyword.types.statements import BY_HAND, History, Statement, StatementKind, Status
 from everyword.types.times import Zone, day_in_words, shown_in, utc_now
 
@@ -446,10 +446,6 @@ def _entity_row(entity: Entity) -> list[Piece]:
     return [cyan(entity.name), entity.type.value, green(f"{entity.events:,}"), _day(entity.last_at), also]
 
 
-def _edit_row(edit: EntityEdit) -> list[Piece]:
-    return [green(str(edit.number)), _day(edit.at), edit.kind, edit.what, "undone" if edit.undone else ""]
-
-
 # Intents and concepts
 
 
@@ -628,10 +624,6 @@ def _report(page: Page, found: Report) -> None:
 # Keys and webhooks of the service
 
 
-def _new_key(page: Page, created: NewKey) -> None:
-    page.line(bold(created.secret))
-
-
 def _key_row(key: ApiKey) -> list[Piece]:
     if key.revoked_at is not None:
         state = red(f"revoked {when(key.revoked_at)}")
@@ -641,10 +633,6 @@ def _key_row(key: ApiKey) -> list[Piece]:
         ends = when(key.expires_at)
         state = green(f"valid until {ends}") if key.usable(utc_now()) else yellow(f"expired {ends}")
     return [cyan(key.id), key.name, key.permission.value, ", ".join(key.spaces), state]
-
-
-def _new_webhook(page: Page, created: NewWebhook) -> None:
-    page.line(created.webhook.id, "  ", bold(created.secret))
 
 
 def _webhook_row(webhook: Webhook) -> list[Piece]:
@@ -657,7 +645,10 @@ def _webhook_row(webhook: Webhook) -> list[Piece]:
 _show_statements = _list(_statement_heading, _statement_quote)
 _show_intents = _list(_intent_heading, _intent_reasons)
 _show_facts = _list(_fact_heading, _fact_quotes)
-_show_edits = table(">number when kind what ", _edit_row)
+_show_edits = table(
+    ">number when kind what ",
+    lambda edit: [green(str(edit.number)), _day(edit.at), edit.kind, edit.what, "undone" if edit.undone else ""],
+)
 
 # The view of each operation; commands.py has those that depend on the request.
 VIEWS: dict[str, Callable[[Page, Any], None]] = {
@@ -696,12 +687,12 @@ VIEWS: dict[str, Callable[[Page, Any], None]] = {
     "forget": _forgotten,
     "stats": _stats,
     "verify": _report,
-    "keys create": _new_key,
+    "keys create": lambda page, created: page.line(bold(created.secret)),
     "keys list": table(
         "id name permission spaces state", _key_row, empty="no keys; only this machine can use the service"
     ),
     "keys revoke": lambda page, key: page.line(f"revoked {key.id} ({key.name})"),
-    "webhooks add": _new_webhook,
+    "webhooks add": lambda page, created: page.line(created.webhook.id, "  ", bold(created.secret)),
     "webhooks list": table("id space address >delivered state", _webhook_row, empty="no webhooks"),
     "settle": lambda page, done: page.line(f"done: {done:,}" if done else "the queue is empty"),
 }

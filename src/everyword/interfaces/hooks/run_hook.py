@@ -94,7 +94,6 @@ class _Hook:
         self._deadline = time.monotonic() + settings.timeout_s * _ASKING_SHARE
 
     def run(self) -> None:
-        """Run the hook."""
         event = next((ours for ours, theirs in self._agent.events.items() if theirs == self._event), "")
         if not event or event in self._settings.off:
             return

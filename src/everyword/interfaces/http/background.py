@@ -111,7 +111,6 @@ class _FairQueue:
         self._keys: OrderedDict[str, OrderedDict[str, deque[Task]]] = OrderedDict()
 
     def put(self, key: str, space: str, task: Task) -> None:
-        """Append a task to the queue of its key and space."""
         self._keys.setdefault(key, OrderedDict()).setdefault(space, deque()).append(task)
 
     def take(self, eligible: Callable[[str], bool]) -> tuple[str, Task] | None:

@@ -66,7 +66,6 @@ class Metrics:
             self._metrics[name][f"{name}{{{labels}}}"] += 1
 
     def text(self, gauges: Mapping[str, float]) -> str:
-        """Write all metrics."""
         lines: list[str] = []
         with self._lock:
             for name, (kind, help) in _METRICS.items():
@@ -163,7 +162,6 @@ class LogRateLimit(logging.Filter):
         self._windows: dict[tuple[str, int], tuple[float, int]] = {}  # by line of code: start, records since
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether to write a record."""
         place, now = (record.pathname, record.lineno), self._clock()
         with self._lock:
             began, count = self._windows.get(place, (now, 0))

@@ -24,7 +24,7 @@ from typing import Any, Literal
 
 import h11
 import uvicorn
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from everyword.engine.retry import when_there
@@ -300,10 +300,10 @@ class LimitedProtocol(H11Protocol):
         """Handle a complete head, before uvicorn calls the application."""
         self._idle.pop(self, None)
         if len(self.connections) > self._most:
-            self.app = _overloaded
+            error = Overloaded("The service has too many connections.")
+            self.app = error_response(error, {"connection": "close"})
 
     def count_body(self, size: int) -> None:
-        """Count bytes of a body."""
         self._received += size
 
     def on_response_complete(self) -> None:
@@ -412,8 +412,3 @@ def _ambiguous(request: h11.Request) -> str | None:
     if request.http_version < b"1.1":
         return "HTTP/1.0 has no Transfer-Encoding."
     return None
-
-
-async def _overloaded(scope: Scope, receive: Receive, send: Send) -> None:
-    error = Overloaded("The service has too many connections.")
-    await error_response(error, {"connection": "close"})(scope, receive, send)

@@ -90,7 +90,6 @@ class OpenMemory:
         threading.Thread(target=ask, name="everyword-warm", daemon=True).start()
 
     def close(self) -> None:
-        """Close the memory."""
         with self._lock:
             self._closed = True
             if self._whole is not None:

@@ -118,7 +118,6 @@ def _read_lines(source: int, lines: queue.SimpleQueue[bytes]) -> None:
 
 
 def write_line(target: int, text: str) -> None:
-    """Write a line."""
     content = text.encode() + b"\n"
     while content:
         content = content[os.write(target, content) :]

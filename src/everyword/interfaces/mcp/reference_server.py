@@ -60,12 +60,10 @@ class ReferenceTool(Struct, frozen=True):
 
     @property
     def read_only(self) -> bool:
-        """Tell whether it only reads."""
         return self.outputs is _GRAPH
 
     @property
     def destructive(self) -> bool:
-        """Tell whether it deletes."""
         return self.outputs is _DELETED
 
     def call(self, graph: KnowledgeGraph, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -140,7 +138,6 @@ class _Graph(Struct):
     changes: list[Change] = field(default_factory=list[Change])
 
     def change(self, text: str, **meaning: Json) -> None:
-        """Make a change."""
         self.changes.append(Change(text=text, session=_NAME, meaning=meaning))
         self.apply(meaning, text, 0)
 

@@ -122,12 +122,9 @@ def _slim(operation: str, document: dict[str, Any], *, whole: bool = False) -> d
     kept = {name: document[name] for name in MEMBERS[operation] if document.get(name) not in (None, "", [], {})}
     if "ids" in kept:
         kept["ids"] = kept["ids"][:_MOST_IDS]
-    kept |= {name: _to_the_second(kept[name]) for name in _TIMES & kept.keys()}
+    for name in _TIMES & kept.keys():
+        kept[name] = datetime.fromisoformat(kept[name]).isoformat(timespec="seconds")
     return kept if whole else {name: value if name == "ids" else _shortened(value) for name, value in kept.items()}
-
-
-def _to_the_second(time: str) -> str:
-    return datetime.fromisoformat(time).isoformat(timespec="seconds")
 
 
 def _shortened(value: Any) -> Any:

@@ -29,7 +29,8 @@ from everyword.interfaces.mcp.tools import AgentTool, ToolSet, agent_tools, hint
 from everyword.text.rendering import json_text
 
 if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
+    from starlette.requests import Request
+    from starlette.types import ASGIApp
 
 R = TypeVar("R")
 Json = dict[str, Any]
@@ -266,6 +267,7 @@ def serve_http(opened: OpenMemory, host: str, port: int, *, token: str | None, *
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from mcp.server.transport_security import TransportSecuritySettings
     from starlette.applications import Starlette
+    from starlette.responses import PlainTextResponse
     from starlette.routing import Route
 
     settings = ServiceSettings(host=host, port=port)
@@ -277,26 +279,17 @@ def serve_http(opened: OpenMemory, host: str, port: int, *, token: str | None, *
         allowed_origins=[f"http://{name}" for name in own],
     )
     manager = StreamableHTTPSessionManager(build(opened, **options), json_response=True, security_settings=security)
-    app = Starlette(routes=[Route(_PATH, _Endpoint(manager, token))], lifespan=lambda _: manager.run())
+
+    async def answer(request: Request) -> ASGIApp:
+        given = request.headers.get("authorization", "").encode("latin-1")
+        if token and not hmac.compare_digest(given, f"Bearer {token}".encode()):
+            told = "Send the token: Authorization: Bearer TOKEN\n"
+            return PlainTextResponse(told, 401, {"www-authenticate": "Bearer"})
+        return manager.handle_request
+
+    route = Route(_PATH, answer, methods=["GET", "POST", "DELETE"])
+    app = Starlette(routes=[route], lifespan=lambda _: manager.run())
     listening = settings.listen()
     opened.warm()
     config = uvicorn.Config(app, log_level="warning", lifespan="on", timeout_graceful_shutdown=_STOP_WITHIN_S)
     uvicorn.Server(config).run(sockets=[listening])
-
-
-class _Endpoint:
-    """The session manager as an application, which requires the token if there is one."""
-
-    def __init__(self, manager: Any, token: str | None) -> None:
-        self._manager = manager
-        self._expected = f"Bearer {token}".encode() if token else None
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        from starlette.responses import PlainTextResponse
-
-        given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
-        if self._expected is None or hmac.compare_digest(given, self._expected):
-            await self._manager.handle_request(scope, receive, send)
-        else:
-            told = "Send the token: Authorization: Bearer TOKEN\n"
-            await PlainTextResponse(told, 401, {"www-authenticate": "Bearer"})(scope, receive, send)

@@ -68,7 +68,6 @@ class Operation:
         return {self.result: True if converted is None and not self.may_be_none else converted}
 
     def parameter(self, name: str) -> Parameter | None:
-        """Find a parameter by its name."""
         return next((parameter for parameter in self.parameters if parameter.name == name), None)
 
 
