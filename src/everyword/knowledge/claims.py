@@ -181,17 +181,13 @@ def _meaning(draft: StatementDraft) -> Meaning | None:
     meaning = meaning_of(draft.slot.attribute)
     if meaning is not None and meaning.relation in BETWEEN_PEOPLE:
         meaning = kin_in(draft.quote)
-    elif meaning is not None and meaning.relation not in _HAD and _is_of_another(draft):
-        meaning = None
+    elif meaning is not None and meaning.relation not in _HAD:
+        # A statement about its speaker may speak of somebody else: "My sister Maria lives in Porto".
+        meaning = None if draft.about == draft.speaker and _OTHERS.match(draft.quote) else meaning
     if meaning is None or draft.kind is not StatementKind.EVENT or meaning.course is not Course.HOLDS:
         return meaning
     # What happened may begin a state: "I moved to Faro". "I fed the cat" begins none.
     return meaning._replace(course=Course.BEGAN) if RELATIONS[meaning.relation].single else None
-
-
-def _is_of_another(draft: StatementDraft) -> bool:
-    """Tell whether a statement about its speaker speaks of somebody else: "My sister Maria lives in Porto"."""
-    return draft.about == draft.speaker and _OTHERS.match(draft.quote) is not None
 
 
 def _claim(event: Event, draft: StatementDraft, mentions: Sequence[Mention], index: NameIndex) -> FactDraft | None:

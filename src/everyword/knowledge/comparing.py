@@ -191,8 +191,9 @@ def _repeated(draft: StatementDraft, near: Sequence[Statement]) -> Outcome | Non
     mine = _words(draft)
     for one in near:
         same = (one.kind, one.negated, one.stance) == (draft.kind, draft.negated, draft.stance)
+        same_day = (draft.date and draft.date.start) == (one.date and one.date.start)
         theirs = _words(one)
-        if not same or not mine or len(mine & theirs) < SAME_WORDS * len(mine | theirs) or not _same_day(draft, one):
+        if not same or not same_day or not mine or len(mine & theirs) < SAME_WORDS * len(mine | theirs):
             continue
         if _numbers(draft) == _numbers(one):
             return Outcome(action=Action.NONE, target=one, reason="said before")
@@ -229,10 +230,6 @@ def _adds_name(draft: StatementDraft, known: Statement) -> bool:
     """Tell whether a draft names something that the known statement does not."""
     said = known.quote.casefold()
     return any(name.casefold() not in said for name in draft.entities)
-
-
-def _same_day(draft: StatementDraft, known: Statement) -> bool:
-    return (draft.date and draft.date.start) == (known.date and known.date.start)
 
 
 def _is_late(draft: StatementDraft, known: Statement) -> bool:

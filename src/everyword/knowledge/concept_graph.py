@@ -225,7 +225,7 @@ class Graph:
         self.loose: dict[int, Moment] = {}
         self.apart: set[tuple[str, str]] = set()
         self._centres, self._loose_vectors = _Vectors(), _Vectors()
-        self._loose_ids: dict[str, Moment] = {}
+        self.loose_by_id: dict[str, Moment] = {}
         self._in_centre: dict[str, tuple[Vector, int]] = {}
         self._whole: tuple[Vector, int] = (np.zeros(0), 0)
         self._centre: Centre | None = None
@@ -249,7 +249,7 @@ class Graph:
         """Add an event without a concept."""
         self.loose[moment.seq] = moment
         self._loose_vectors.put(moment.event_id, moment.vector)
-        self._loose_ids[moment.event_id] = moment
+        self.loose_by_id[moment.event_id] = moment
         self._count_in(moment.event_id, moment.vector.astype(np.float64), 1)
 
     def settle(self, seq: int) -> None:
@@ -257,14 +257,10 @@ class Graph:
         moment = self.loose.pop(seq, None)
         if moment is not None:
             self._loose_vectors.drop(moment.event_id)
-            self._loose_ids.pop(moment.event_id, None)
+            self.loose_by_id.pop(moment.event_id, None)
             self._count_in(moment.event_id, np.zeros(0), 0)
 
     # Read
-
-    def loose_event(self, id: str) -> Moment | None:
-        """Find a loose event by its id."""
-        return self._loose_ids.get(id)
 
     def near(self, total: Vector | NDArray[np.int8], count: int, *, most: int, least: float) -> list[tuple[str, float]]:
         """List the concepts nearest to the mean of some vectors, with their cosines."""
@@ -275,7 +271,7 @@ class Graph:
     ) -> list[tuple[Moment, float]]:
         """List the loose events nearest to the mean of some vectors, with their cosines."""
         found = self._loose_vectors.near(total, max(1, count), self.centre, most, least)
-        return [(self._loose_ids[id], cosine) for id, cosine in found]
+        return [(self.loose_by_id[id], cosine) for id, cosine in found]
 
     def cosine(self, one: Moment, other: Moment) -> float:
         """Compare two events as seen from the centre."""

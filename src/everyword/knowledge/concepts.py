@@ -228,9 +228,8 @@ def _worth_folding(engine: Engine, writer: Writer, rows: Sequence[tuple[int, Eve
 
 
 def _fold_one(engine: Engine, executor: Executor, seq: int, event: Event, writer: Writer, *, worth: bool) -> None:
-    undone = _undo_of(event)
-    if undone is not None:
-        found = writer.fold_entry(undone)
+    if event.record == RecordKind.UNDO_CHANGE:
+        found = writer.fold_entry(event.meta[_ENTRY])
         if found is not None and not found[1].undone:
             executor.begin(cause_of(seq, event))
             executor.undo(*found)
@@ -269,11 +268,6 @@ def _fold_event(executor: Executor, moment: Moment, cause: Cause) -> None:
                 executor.run(relating(graph, graph.nodes[id], moment), Debt.COMPLETION)
         executor.run(merging(graph, graph.nodes[id]), Debt.MERGING)
     executor.rest()
-
-
-def _undo_of(event: Event) -> str | None:
-    id: str | None = event.meta[_ENTRY] if event.record == RecordKind.UNDO_CHANGE else None
-    return id
 
 
 def _load(writer: Writer, log: EventLog, profile: Profile) -> Graph:
@@ -751,7 +745,7 @@ class Executor:
         return Act(cause.seq, cause.recorded_at, self._writer.put_entry(cause.seq, cause.recorded_at, entry))
 
     def _moment(self, id: str) -> Moment:
-        found = self._moments.get(id) or self.graph.loose_event(id)
+        found = self._moments.get(id) or self.graph.loose_by_id.get(id)
         if found is None:
             seq = self.log.known([id])[id]
             found = self.log.moments([seq])[seq]
@@ -760,7 +754,7 @@ class Executor:
 
     def known(self, ids: Collection[str]) -> dict[str, int]:
         """Find the seqs of the events that exist."""
-        near = {id: one for id in ids if (one := self._moments.get(id) or self.graph.loose_event(id)) is not None}
+        near = {id: one for id in ids if (one := self._moments.get(id) or self.graph.loose_by_id.get(id)) is not None}
         far = sorted(id for id in ids if id not in near)
         return {**{id: one.seq for id, one in near.items()}, **(self.log.known(far) if far else {})}
 

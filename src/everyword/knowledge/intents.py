@@ -180,14 +180,11 @@ def _as_known(reader: Reader, statement: Statement, as_of: datetime) -> Statemen
     """Show a statement as it was known at a time; None if it was not."""
     if statement.recorded_at > as_of:
         return None
-    closed = [one.at for one in reader.changes([statement.id]) if one.target_id == statement.id and _closes(one.action)]
+    about = [one for one in reader.changes([statement.id]) if one.target_id == statement.id]
+    closed = [one.at for one in about if one.action in (Action.UPDATE, Action.RETRACT)]
     if closed and min(closed) > as_of:
         return replace(statement, status=Status.CURRENT, valid_to=None)
     return statement
-
-
-def _closes(action: str) -> bool:
-    return action in (Action.UPDATE, Action.RETRACT)
 
 
 def _chains(
@@ -243,16 +240,10 @@ def _journal(
         if one.action == Action.NONE:
             if event.record is None:
                 again.setdefault(one.target_id, []).append(event.at)
-        elif not _never_true(event):
+        elif (correction := correction_of(event)) is None or not correction.never_true:
             said = reader.statement(one.statement_id) if one.statement_id is not None else None
             closing[one.target_id] = _ground(event, said.span if said is not None else Span(0, len(event.text)))
     return closing, again
-
-
-def _never_true(event: Event) -> bool:
-    """Tell whether an event is a person's edit that takes a statement back for all time."""
-    correction = correction_of(event)
-    return correction is not None and correction.never_true
 
 
 def _ground(event: Event, span: Span) -> Evidence:

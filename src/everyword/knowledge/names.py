@@ -120,14 +120,12 @@ class NameIndex:
             return self._by_initials(key)
         if len(words) == 1:
             formal = {other for other in given_forms(key) if is_short(key) and other in self._names and other != key}
-            candidates = self._full_names(key) or formal
+            full = {name for form in given_forms(key) for name in self._firsts.get(form, ())}
+            candidates = full or formal
             return self._chosen(key, candidates) if candidates else self._by_initials(key)
         if words[0].rstrip(".") in TITLES and len(words) == 2:
             return self._chosen(key, self._lasts.get(words[-1], set()))
         return self._fuller(key, words)
-
-    def _full_names(self, given: str) -> set[str]:
-        return {full for formal in given_forms(given) for full in self._firsts.get(formal, ())}
 
     def _fuller(self, key: str, words: list[str]) -> str:
         """Complete a short first name, an initial, or a middle name that is left out."""

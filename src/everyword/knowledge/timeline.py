@@ -67,7 +67,10 @@ class _Run(Struct):
 
 def _lasting(drafts: list[FactDraft]) -> list[Fact]:
     sweep = _Sweep()
-    points = sorted((point for draft in drafts for point in _points(draft)), key=_point_order)
+    points = sorted(
+        (point for draft in drafts for point in _points(draft)),
+        key=lambda point: (point.moment, point.begins, point.object, _order(point.draft)),
+    )
     for (_, begins), group in groupby(points, key=lambda point: (point.moment, point.begins)):
         if begins:
             sweep.begin(list(group))
@@ -240,10 +243,6 @@ def _order(draft: FactDraft) -> tuple[object, ...]:
         draft.object_form,
         draft.extractor,
     )
-
-
-def _point_order(point: _Point) -> tuple[object, ...]:
-    return (point.moment, point.begins, point.object, _order(point.draft))
 
 
 def _relation(name: str) -> Relation:

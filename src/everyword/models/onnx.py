@@ -38,7 +38,6 @@ _holders: WeakSet[SessionHolder] = WeakSet()
 
 
 def open_session(model: Path, *, threads: int) -> Session:
-    """Open a model."""
     runtime = load_runtime()
     options = runtime.SessionOptions()
     options.intra_op_num_threads = threads

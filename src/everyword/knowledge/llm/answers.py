@@ -527,11 +527,8 @@ def from_body(event: Event, body: str | None) -> LLMReading:
     if body is None:
         return LLMReading()
     reading: LLMReading = from_json(LLMReading, json.loads(body))
-    return replace(reading, noted=tuple(Noted(_quoting(event, draft), follows) for draft, follows in reading.noted))
-
-
-def _quoting(event: Event, draft: StatementDraft) -> StatementDraft:
-    return replace(draft, quote=event.text[draft.span.start : draft.span.end])
+    quoting = [(replace(one, quote=event.text[one.span.start : one.span.end]), to) for one, to in reading.noted]
+    return replace(reading, noted=tuple(Noted(draft, follows) for draft, follows in quoting))
 
 
 def beside(read: Sequence[StatementDraft], noted: Sequence[Noted]) -> tuple[Noted, ...]:

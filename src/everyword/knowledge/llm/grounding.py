@@ -23,7 +23,6 @@ LONGEST_MODEL = 80  # characters of the model's name as its server gives it
 
 @cache
 def prompt(name: str) -> str:
-    """Read one prompt."""
     return files(__package__).joinpath("prompts").joinpath(f"{name}.md").read_text(encoding="utf-8").strip()
 
 

@@ -54,7 +54,6 @@ def object_schema(**properties: Schema) -> Schema:
 
 
 def list_schema(item: Schema, most: int) -> Schema:
-    """Write the schema of a list."""
     return {"type": "array", "maxItems": most, "items": item}
 
 
