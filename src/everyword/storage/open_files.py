@@ -65,14 +65,14 @@ class Held:
             _open.discard(self)
 
     def _there(self) -> set[Inode]:
-        return {inode for inode in map(_inode, self._files) if inode is not None}
+        return {inode for inode in map(inode_of, self._files) if inode is not None}
 
 
 def is_held(path: Path) -> bool:
     """Tell a file that is, or stands beside, a memory open in this process."""
     # By its name too: what stands beside a memory may have been made since that was opened, and have moved with it.
     bases = [path.name.removesuffix(ending) for ending in _BESIDE if path.name.endswith(ending)]
-    named = {_inode(one) for one in (path, *(path.with_name(base) for base in bases if base))}
+    named = {inode_of(one) for one in (path, *(path.with_name(base) for base in bases if base))}
     with _changed:
         return any(not named.isdisjoint(memory.inodes()) for memory in list(_open))
 
@@ -86,7 +86,7 @@ def read_beside(path: Path) -> Generator[None]:
                 f"{path} belongs to a memory that is open here, and can't be read as a file.",
                 fix="Copy a memory with `backup`, or write its events with `export`.",
             )
-        inode = _inode(path)
+        inode = inode_of(path)
         if inode is not None:
             _read[inode] += 1
     try:
@@ -111,10 +111,10 @@ def opened(path: Path) -> Generator[IO[bytes]]:
 
 def _lingered(path: Path) -> io.FileIO | None:
     """Take up again what was not closed, so that looking often opens no more files."""
-    inode = _inode(path)
+    inode = inode_of(path)
     with _changed:
         for file in _lingering:
-            if _inode(file.fileno()) == inode:
+            if inode_of(file.fileno()) == inode:
                 _lingering.remove(file)
                 file.seek(0)
                 return file
@@ -142,15 +142,16 @@ def _may_have_locks(file: io.FileIO) -> bool:
 
 
 def _is_open_elsewhere(file: io.FileIO) -> bool:
-    inode, ours = _inode(file.fileno()), {one.fileno() for one in _lingering}
+    inode, ours = inode_of(file.fileno()), {one.fileno() for one in _lingering}
     try:
         numbers = {int(name) for name in os.listdir(_OPEN_HERE)}
     except (OSError, ValueError):
         return True  # nobody tells: then it had better stay
-    return any(_inode(number) == inode for number in numbers - ours)
+    return any(inode_of(number) == inode for number in numbers - ours)
 
 
-def _inode(path: Path | int) -> Inode | None:
+def inode_of(path: Path | int) -> Inode | None:
+    """Tell where a file is on the disk; None if it can't be looked at."""
     try:
         found = os.stat(path)
     except (OSError, ValueError):

@@ -268,6 +268,10 @@ _IN_OUR_WORDS: tuple[tuple[type[psycopg.Error], type[EverywordError], str | None
     (pg.DataCorrupted, StoreCorrupt, "The server says that its files are damaged; restore a backup."),
     (pg.IndexCorrupted, StoreCorrupt, "The server says that an index is damaged; run REINDEX, or restore a backup."),
 )
+_CUT_OFF = (
+    *("the connection is closed", "connection is lost"),
+    *("server closed the connection", "connection to server", "reset by peer"),
+)
 # Two processes that both bring the first model: the second finds the first one's when it looks again.
 _MET = frozenset(("models_one_active", "models_one_building"))
 
@@ -289,14 +293,15 @@ def in_our_words(password: str | None = None, *, connecting: bool = False) -> Ge
 def _ours(error: psycopg.Error, password: str | None, *, connecting: bool) -> EverywordError:
     if isinstance(error, pg.UniqueViolation) and error.diag.constraint_name in _MET:
         return StoreInterrupted("Another process did the same at the same moment; do it again.")
-    said = without_password(" ".join(str(error).split()), password)
+    said = " ".join(str(error).split())
+    said = said.replace(password, "***") if password else said
     for theirs, ours, words in _IN_OUR_WORDS:
         if isinstance(error, theirs):
             return ours(f"{words or (ours.__doc__ or '').strip()} (PostgreSQL: {said})")
     if connecting and isinstance(error, psycopg.OperationalError):
         return _not_let_in(said)
     if error.sqlstate is None and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
-        if "the connection is closed" in said or "connection is lost" in said or _is_lost(said):
+        if any(words in said for words in _CUT_OFF):
             return StoreInterrupted(f"The connection to the server was cut. (PostgreSQL: {said})")
         return Closed() if "closed" in said else StoreInterrupted(f"{StoreInterrupted.__doc__} (PostgreSQL: {said})")
     return StoreError(f"The store could not do this; nothing was changed. (PostgreSQL: {said})")
@@ -311,14 +316,6 @@ def _not_let_in(said: str) -> EverywordError:
     if any(words in said for words in ("too many clients", "too many connections", "remaining connection slots")):
         return StoreBusy(f"The server has no connection left; use fewer, or a pooler. (PostgreSQL: {said})")
     return StoreUnreachable(f"{StoreUnreachable.__doc__} (PostgreSQL: {said})")
-
-
-def _is_lost(said: str) -> bool:
-    return any(words in said for words in ("server closed the connection", "connection to server", "reset by peer"))
-
-
-def without_password(text: str, password: str | None) -> str:
-    return text.replace(password, "***") if password else text
 
 
 # How many candidates a search in an index keeps: no more are asked for, and `make bench` tells what it misses.

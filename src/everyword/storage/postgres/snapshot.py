@@ -94,7 +94,7 @@ class PostgresSnapshot(Snapshot):
         memos: Caches | None = None,
     ) -> None:
         super().__init__(caches, memos)
-        self._connection = connection
+        self.connection = connection
         self._everywhere = everywhere
         self._by_place = psycopg.RawCursor(connection)
         self._by_name = psycopg.Cursor(connection)
@@ -103,11 +103,6 @@ class PostgresSnapshot(Snapshot):
         self.appended: tuple[str, bytes] | None = None  # space and raw id of the last event that it appended
         self.owes = False  # whether it left work that a worker may be waiting for
         self.near: dict[int, Near] = {}  # of the spaces that were read
-
-    @property
-    def connection(self) -> psycopg.Connection[Any]:
-        """Give the connection itself, for what has no name."""
-        return self._connection
 
     def go_everywhere(self) -> None:
         """Be about all spaces from here on."""
@@ -125,7 +120,7 @@ class PostgresSnapshot(Snapshot):
 
     def each(self, name: str, values: Sequence[Any]) -> Iterator[Row]:
         self._before(name)
-        with psycopg.RawServerCursor(self._connection, name) as cursor:
+        with psycopg.RawServerCursor(self.connection, name) as cursor:
             cursor.itersize = _ROWS_AT_ONCE
             cursor.execute(statement(name), bound(values), binary=True)
             yield from cursor

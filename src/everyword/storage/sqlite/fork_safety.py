@@ -17,7 +17,7 @@ import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakSet
 
 import apsw
@@ -25,23 +25,17 @@ import apsw
 from everyword import fork_safety as forking
 from everyword.errors import StoreForked
 from everyword.fork_safety import STORE, Use, check_process, never_free
+from everyword.storage.open_files import Inode, inode_of
 
-Inode = tuple[int, int]
-
-
-class HoldsConnections(Protocol):
-    """A store, as far as a fork is concerned."""
-
-    def disconnect(self) -> None:
-        """Close the connections to a file; they are opened again when they are next needed."""
-        ...
+if TYPE_CHECKING:
+    from everyword.storage.sqlite.store import SqliteStore
 
 
 class _Open:
     """What this process has open."""
 
     def __init__(self) -> None:
-        self.stores: WeakSet[HoldsConnections] = WeakSet()
+        self.stores: WeakSet[SqliteStore] = WeakSet()
         self.connections: WeakKeyDictionary[apsw.Connection, Inode | None] = WeakKeyDictionary()
         self.lock_files: set[int] = set()
         # Inherited from the parent, and unsafe to touch here:
@@ -52,19 +46,19 @@ class _Open:
 _open = _Open()
 
 
-def in_use(store: HoldsConnections | None) -> AbstractContextManager[None]:
+def in_use(store: SqliteStore | None) -> AbstractContextManager[None]:
     """Keep the process from forking while connections are used. None: connections that end with the block."""
     return forking.in_use(STORE, store)
 
 
-def register(store: HoldsConnections) -> None:
+def register(store: SqliteStore) -> None:
     """Have a store's connections closed before each fork."""
     _open.stores.add(store)
 
 
 def track(connection: apsw.Connection, path: Path | None) -> apsw.Connection:
     """Note what a new connection has open (None: no file)."""
-    _open.connections[connection] = None if path is None else _inode(path)
+    _open.connections[connection] = None if path is None else inode_of(path)
     return connection
 
 
@@ -82,7 +76,7 @@ def forget_lock_file(fd: int) -> None:
 def check_openable(path: Path | None) -> None:
     """Refuse a file that the parent had open when it forked this process, where that could not be avoided."""
     check_process()
-    if _open.refuses_all or (path is not None and _inode(path) in _open.refused):
+    if _open.refuses_all or (path is not None and inode_of(path) in _open.refused):
         raise StoreForked(
             f"{path or 'A store'} can't be opened in this process: it was forked in the middle of using a memory.",
             fix="Fork when no thread uses one, or start processes with multiprocessing's spawn or forkserver.",
@@ -134,14 +128,6 @@ def _abandon(connection: apsw.Connection) -> None:
 
 def _refuse(*_: Any) -> bool:
     raise StoreForked
-
-
-def _inode(path: Path) -> Inode | None:
-    try:
-        found = path.stat()
-    except (OSError, ValueError):
-        return None
-    return found.st_dev, found.st_ino
 
 
 forking.on_fork(before=_before, in_child=_in_child)

@@ -95,12 +95,11 @@ class SqliteSnapshot(Snapshot):
             return self.connection.execute(sql, _bound(values))
         except UnicodeEncodeError:
             # No text of the file holds half a character, so that none is equal to this one.
-            return self.connection.execute(sql, _bound(self._findable(values)))
-
-    def _findable(self, values: Sequence[Any] | Mapping[str, Any]) -> Sequence[Any] | Mapping[str, Any]:
-        if isinstance(values, Mapping):
-            return {name: self._of_bytes(one) for name, one in values.items()}
-        return [self._of_bytes(one) for one in values]
+            if isinstance(values, Mapping):
+                values = {name: self._of_bytes(one) for name, one in values.items()}
+            else:
+                values = [self._of_bytes(one) for one in values]
+            return self.connection.execute(sql, _bound(values))
 
     def _of_bytes(self, value: Any) -> Any:
         if isinstance(value, tuple):

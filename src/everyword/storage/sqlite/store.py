@@ -7,7 +7,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Collection, Generator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 import apsw
@@ -45,7 +45,8 @@ class SqliteStore(Store):
         self._path = None if os.fspath(location) == IN_MEMORY else _real(location)
         self._writing: apsw.Connection | None = None  # the one that writes; a fork closes it
         self._idle: deque[apsw.Connection] = deque()  # the latest used last
-        self._memory_lock = threading.RLock()  # an in-memory store has one connection: its users take turns
+        # An in-memory store has one connection: its users take turns.
+        self._memory_guard = threading.RLock() if self._path is None else nullcontext()
         check_openable(self._path)
         with in_our_words(), in_use(self):
             self._open(create=create)
@@ -112,12 +113,13 @@ class SqliteStore(Store):
         if not self._is_ours():
             return
         # A thread that is writing finishes first; those that wait behind it are told that the store is closed.
-        with in_our_words(), self._turn.taken_here(), in_use(self), self._memory_guard():
+        with in_our_words(), self._turn.taken_here(), in_use(self), self._memory_guard:
             self._close_connections()
             self._turn.close()
             self._held.release()
 
     def disconnect(self) -> None:
+        """Close the connections to a file before a fork; they are opened again when they are next needed."""
         # What is in memory alone would be lost; in a forked child it is a copy that nobody can use.
         if self._path is not None and not self.closed:
             self._close_connections()
@@ -131,7 +133,7 @@ class SqliteStore(Store):
         if self.read_only:
             raise StoreReadOnly
         deadline = time.monotonic() + (patience_s or self._settings.busy_timeout_s)
-        with in_our_words(), self._turn.taken(patience_s), in_use(self), self._memory_guard():
+        with in_our_words(), self._turn.taken(patience_s), in_use(self), self._memory_guard:
             self._check_usable()
             with self._begun(self._connected(), max(0.0, deadline - time.monotonic())) as sql:
                 yield sql
@@ -213,7 +215,7 @@ class SqliteStore(Store):
     @contextmanager
     def _reading(self) -> Generator[apsw.Connection]:
         if self._path is None:
-            with self._memory_lock:
+            with self._memory_guard:
                 yield self._connected()
             return
         self._check_in_place()
@@ -249,17 +251,9 @@ class SqliteStore(Store):
             return self._idle.pop()
         return connect(self._path, self._settings, read_only=self.read_only)
 
-    @contextmanager
-    def _memory_guard(self) -> Generator[None]:
-        if self._path is not None:
-            yield
-            return
-        with self._memory_lock:
-            yield
-
     def _scrubbed(self) -> bool:
         """Overwrite what is left of deleted rows; False where others use the file so that it can't be done now."""
-        with in_our_words(), self._turn.taken(), in_use(self), self._memory_guard():
+        with in_our_words(), self._turn.taken(), in_use(self), self._memory_guard:
             connection = self._connected()
             pages, free = connection.pragma("page_count"), connection.pragma("freelist_count")
             if self._path is None or free > _MOSTLY_FREE * pages or pages > MOST_PAGES:
