@@ -304,13 +304,13 @@ class Subscriptions:
                 await bus.publish(ResourcesListChanged())
         handler.close()
 
-    async def _notify(self, session: Any, watch: Watch, running: anyio.CancelScope) -> None:
+    async def _notify(self, call: Call, watch: Watch, running: anyio.CancelScope) -> None:
         with running:
             async for found in self._polls(watch):
                 for uri in found.uris:
-                    await sdk.notify(session, "notifications/resources/updated", {"uri": uri})
+                    await call.notify("notifications/resources/updated", {"uri": uri})
                 if found.listed:
-                    await sdk.notify(session, "notifications/resources/list_changed")
+                    await call.notify("notifications/resources/list_changed")
 
     async def _polls(self, watch: Watch) -> AsyncGenerator[Changed]:
         """Poll until the server ends; errors are retried at the next poll."""
@@ -325,7 +325,7 @@ class Subscriptions:
             await to_thread.run_sync(watch.begin)
         if watch.running is None:
             watch.running = anyio.CancelScope()
-            call.lifespan.start_soon(self._notify, call.session, watch, watch.running)
+            call.lifespan.start_soon(self._notify, call, watch, watch.running)
             sdk.at_end_of_connection(call.session, watch.running.cancel)
 
     def _followed(self, call: Call) -> Watch:

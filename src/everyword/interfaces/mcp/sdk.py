@@ -54,7 +54,13 @@ class Call(Struct, frozen=True, kw_only=True):
 
     async def notify(self, method: str, params: dict[str, Any] | None = None) -> None:
         """Send a notification on the client's connection."""
-        await notify(self.session, method, params)
+        name = {
+            "notifications/message": "LoggingMessageNotification",
+            "notifications/resources/updated": "ResourceUpdatedNotification",
+            "notifications/resources/list_changed": "ResourceListChangedNotification",
+        }[method]
+        message = getattr(types, name).model_validate({"method": method, **({"params": params} if params else {})})
+        await self.session.send_notification(message if IS_2 else types.ServerNotification(message))
 
 
 Handler = Callable[[Call], Awaitable[dict[str, Any]]]
@@ -133,17 +139,6 @@ async def _handled(method: str, handler: Handler, context: Any, params: Any, kee
         keeps_connection=keeps_connection,
     )
     return getattr(types, f"{_REQUESTS[method]}Result", types.EmptyResult).model_validate(await handler(call))
-
-
-async def notify(session: Any, method: str, params: dict[str, Any] | None = None) -> None:
-    """Send a notification to the client of a session."""
-    name = {
-        "notifications/message": "LoggingMessageNotification",
-        "notifications/resources/updated": "ResourceUpdatedNotification",
-        "notifications/resources/list_changed": "ResourceListChangedNotification",
-    }[method]
-    message = getattr(types, name).model_validate({"method": method, **({"params": params} if params else {})})
-    await session.send_notification(message if IS_2 else types.ServerNotification(message))
 
 
 def connection_state(session: Any) -> dict[str, Any]:
