@@ -8,13 +8,16 @@ import re
 import select
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from everyword import Memory
+from everyword.interfaces.cli import main
 
 pty = pytest.importorskip("pty", reason="needs a pseudo-terminal")
 
@@ -25,14 +28,14 @@ HOSTILE = "Evil \x1b]0;title\x07\x1b[2J\x9b31m text\rover [bold]markup[/bold] \u
 
 
 @pytest.fixture
-def at_terminal(tmp_path: Path) -> Typed:
-    """Run the command line at a terminal; give its exit code and all that the terminal got."""
+def environment(tmp_path: Path) -> dict[str, str]:
+    """Fill a memory; give the variables of one who uses it at a terminal."""
     location = tmp_path / "memory.db"
     with Memory.open(location, embedder="hashing", reader="none") as memory:
         memory.add("I moved to Lisbon in March. The weather is fine.", speaker="Ana", session="s1", at="2026-04-02")
         memory.add("We ship the beta on May 14.", speaker="Bo\x1b[31m", session="s2", at="2026-04-03")
         memory.add(HOSTILE, session="s2", at="2026-04-04")
-    environment = {
+    return {
         "PATH": os.environ["PATH"],
         "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
         "HOME": str(tmp_path),
@@ -43,6 +46,40 @@ def at_terminal(tmp_path: Path) -> Typed:
         "EVERYWORD_EMBEDDER": "hashing",
         "EVERYWORD_READER": "none",
     }
+
+
+@pytest.fixture
+def at_terminal(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Typed:
+    """Run the command line at a terminal, in this process; give its exit code and all that the terminal got."""
+
+    def run(*arguments: str, **more: str) -> tuple[int, str]:
+        ours, theirs = pty.openpty()
+        shown = bytearray()
+
+        def follow() -> None:
+            with suppress(OSError):  # Linux says so when the other side has closed
+                while some := os.read(ours, 65536):
+                    shown.extend(some)
+
+        following = threading.Thread(target=follow)
+        following.start()
+        with monkeypatch.context() as patch:
+            for name, value in {**environment, **more}.items():
+                patch.setenv(name, value)
+            with open(theirs, encoding="utf-8") as typed, open(os.dup(theirs), "w", encoding="utf-8") as terminal:
+                for name, stream in {"stdin": typed, "stdout": terminal, "stderr": terminal}.items():
+                    patch.setattr(sys, name, stream)
+                code = main(arguments)
+        following.join(_SECONDS)
+        os.close(ours)
+        return code, shown.decode()
+
+    return run
+
+
+@pytest.fixture
+def process_at_terminal(environment: dict[str, str]) -> Typed:
+    """Do the same as a process of its own, which may be asked something."""
 
     def run(*arguments: str, keys: str = "", **more: str) -> tuple[int, str]:
         ours, theirs = pty.openpty()
@@ -76,8 +113,8 @@ def at_terminal(tmp_path: Path) -> Typed:
     return run
 
 
-def test_hits_have_colours_and_tables(at_terminal: Typed) -> None:
-    code, shown = at_terminal("recall", "Lisbon in March", "-k", "1", "--explain")
+def test_hits_have_colours_and_tables(process_at_terminal: Typed) -> None:
+    code, shown = process_at_terminal("recall", "Lisbon in March", "-k", "1", "--explain")
     assert code == 0
     assert "\x1b[1mI moved to Lisbon in March. The weather is fine.\x1b[0m" in shown
     assert "\x1b[36mAna\x1b[0m" in shown
@@ -126,29 +163,29 @@ def test_no_color_is_respected(at_terminal: Typed) -> None:
     assert "\x1b" not in wrong
 
 
-def test_errors_are_red_and_harmless(at_terminal: Typed) -> None:
-    code, shown = at_terminal("show", "--key", "\x1b[2Jnone")
+def test_errors_are_red_and_harmless(process_at_terminal: Typed) -> None:
+    code, shown = process_at_terminal("show", "--key", "\x1b[2Jnone")
     assert code == 4
     assert shown.startswith("\x1b[31meveryword: There is no event with key ")
     assert "\x1b[2J" not in shown
-    code, shown = at_terminal("add")
+    code, shown = process_at_terminal("add")
     assert code == 2
     assert "Missing argument text." in shown
 
 
-def test_forgetting_asks_first(at_terminal: Typed) -> None:
-    code, shown = at_terminal("forget", "--session", "s1", keys="n\n")
+def test_forgetting_asks_first(process_at_terminal: Typed) -> None:
+    code, shown = process_at_terminal("forget", "--session", "s1", keys="n\n")
     assert code == 1
     assert "1 event would be forgotten:" in shown
     assert "I moved to Lisbon" in shown
     assert "Nothing was forgotten." in shown
-    code, shown = at_terminal("forget", "--session", "s1", keys="y\n")
+    code, shown = process_at_terminal("forget", "--session", "s1", keys="y\n")
     assert code == 0
     assert "forgot 1 event" in shown
-    code, shown = at_terminal("forget", "--session", "s1")
+    code, shown = process_at_terminal("forget", "--session", "s1")
     assert code == 0
     assert "No event matches" in shown
-    code, shown = at_terminal("forget", "--session", "s2", "--json")
+    code, shown = process_at_terminal("forget", "--session", "s2", "--json")
     assert code == 2
 
 
@@ -158,9 +195,9 @@ def test_a_context_has_a_footer_with_tokens_and_citations(at_terminal: Typed) ->
     assert "\x1b[2m[1] ev_" in shown
 
 
-def test_long_work_shows_a_bar(at_terminal: Typed, tmp_path: Path) -> None:
+def test_long_work_shows_a_bar(process_at_terminal: Typed, tmp_path: Path) -> None:
     (tmp_path / "some.jsonl").write_text('{"text": "one"}\n{"text": "two"}\n')
-    code, shown = at_terminal("import", str(tmp_path / "some.jsonl"))
+    code, shown = process_at_terminal("import", str(tmp_path / "some.jsonl"))
     assert code == 0
     assert "some.jsonl events" in shown
     assert "2/2" in shown

@@ -101,13 +101,13 @@ def test_the_background_follows_without_a_read(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_closing_does_not_wait_for_a_backlog(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m.db", embedder="none") as memory:
-        memory.add_many({"text": f"I like tea number {n}.", "speaker": "Ana", "key": str(n)} for n in range(60))
+        memory.add_many({"text": f"I like tea number {n}.", "speaker": "Ana", "key": str(n)} for n in range(30))
         began = time.monotonic()
     closing = time.monotonic() - began
     with Memory.open(tmp_path / "m.db", embedder="none", background=False) as memory:
         assert memory.stats().behind["facts"] > 0
         began = time.monotonic()
-        assert len(memory.statements(status="any", limit=1000)) == 60
+        assert len(memory.statements(status="any", limit=1000)) == 30
         assert closing < (time.monotonic() - began) / 2
 
 
@@ -194,12 +194,12 @@ def test_a_question_waits_for_no_long_backlog(memory: Memory) -> None:
 @pytest.mark.slow
 def test_a_question_lets_the_background_work_later_and_says_nothing_of_a_change(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m.db", embedder="none", background=False) as memory:
-        memory.add_many({"text": f"I like tea number {n}.", "speaker": "Ana", "key": str(n)} for n in range(100))
+        memory.add_many({"text": f"I like tea number {n}.", "speaker": "Ana", "key": str(n)} for n in range(40))
     with Memory.open(tmp_path / "m.db", embedder="none") as memory:
         told: list[str] = []
         memory.scope.engine.listeners.append(told.append)
         assert memory.recall("tea number 7")
-        assert (told, memory.stats().behind["facts"]) == ([], 100)
+        assert (told, memory.stats().behind["facts"]) == ([], 40)
         assert until(lambda: not memory.stats().behind)
 
 

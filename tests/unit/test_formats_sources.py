@@ -365,7 +365,7 @@ def test_what_is_skipped_is_shown_without_its_secrets(tmp_path: Path) -> None:
 HOSTILE = {
     "nothing": b"",
     "zeros": bytes(100_000),
-    "noise": bytes(range(256)) * 200,
+    "noise": bytes(range(256)) * 50,
     "deep": b"[" * 50_000,
     "deep objects": b'{"a":' * 50_000,
     "surrogates": rb'{"text": "\ud800\udfff\ud800", "type": "message", "mapping": {}, "messages": [1, null, "x"]}',
@@ -404,19 +404,25 @@ HOSTILE = {
     "long line": b"a: " + b"x" * 200_000,
     "colons": b": " * 100_000,
     "dates": b"1/1/26, 1:1" * 20_000 + b"\n" + b"[1/1/26, 1:11:11 PM] " * 1000,
-    "headings": b"# a\n" * 1_000,
-    "fences": b"```\n" * 1_000,
-    "from": b"From a 10:10\n\n" * 500,
-    "mime": b"From a 10:10\nFrom: a\nContent-Type: multipart/mixed; boundary=b\n\n" + b"--b\n" * 500,
+    "headings": b"# a\n" * 300,
+    "fences": b"```\n" * 300,
+    "from": b"From a 10:10\n\n" * 200,
+    "mime": b"From a 10:10\nFrom: a\nContent-Type: multipart/mixed; boundary=b\n\n" + b"--b\n" * 200,
     "headers": b"From a 10:10\nFrom: a\nSubject: " + b"=?utf-8?q?=ff?=" * 300 + b"\n\nx\n",
-    "commits": b"commit 1234567\n" * 1_000,
+    "commits": b"commit 1234567\n" * 300,
 }
+
+
+# A process that reads it says no to all that is no such file in one way.
+READ_BY_A_CHILD = ("git", "pdf")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_content_makes_a_reader_fail_in_a_way_that_is_not_ours(name: str, tmp_path: Path) -> None:
     for format in FORMATS:
+        if format.NAME in READ_BY_A_CHILD and name not in ("nothing", "noise", "deep"):
+            continue
         folder = tmp_path / format.NAME
         folder.mkdir()
         _read_hostile(format, HOSTILE[name], folder)
