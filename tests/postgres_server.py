@@ -10,7 +10,6 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import psycopg
 
@@ -43,6 +42,22 @@ class Server:
             cursor = connection.execute(statement)
             return cursor.fetchall() if cursor.description else []
 
+    def empty(self, schema: str) -> None:
+        """Remove all rows of a store, and count from one again."""
+        # TRUNCATE would take longer than most tests: it makes new files for every table and index.
+        self.as_admin(f"""
+            DO $$ DECLARE name text; BEGIN
+                SET LOCAL session_replication_role = replica;  -- in any order of the tables
+                FOR name IN SELECT oid::regclass FROM pg_class WHERE relkind IN ('r', 'p')
+                    AND NOT relispartition AND relname != 'schema_steps' AND relnamespace = '{schema}'::regnamespace
+                LOOP
+                    EXECUTE 'DELETE FROM ' || name;
+                END LOOP;
+                PERFORM setval(oid, 1, false)
+                    FROM pg_class WHERE relkind = 'S' AND relnamespace = '{schema}'::regnamespace;
+            END $$
+        """)
+
     def restart(self, mode: str = "fast") -> None:
         """Stop the server in one of pg_ctl's ways and start it again."""
         assert self.folder is not None, "only a server that the tests started can be restarted"
@@ -53,23 +68,6 @@ class Server:
         assert self.folder is not None
         tools = next(self.folder.parent.glob(".pg0/installation/*/bin"))
         _as_nobody([tools / "pg_ctl", "-D", self.folder, "-w", *arguments], self.folder.parent, tools)
-
-
-def empty(admin: psycopg.Connection[Any], schema: str) -> None:
-    """Remove all rows of a store, and count from one again."""
-    # TRUNCATE would take longer than most tests: it makes new files for every table and index.
-    admin.execute(f"""
-        DO $$ DECLARE name text; BEGIN
-            SET LOCAL session_replication_role = replica;  -- in any order of the tables
-            FOR name IN SELECT oid::regclass FROM pg_class WHERE relkind IN ('r', 'p')
-                AND NOT relispartition AND relname != 'schema_steps' AND relnamespace = '{schema}'::regnamespace
-            LOOP
-                EXECUTE 'DELETE FROM ' || name;
-            END LOOP;
-            PERFORM setval(oid, 1, false)
-                FROM pg_class WHERE relkind = 'S' AND relnamespace = '{schema}'::regnamespace;
-        END $$
-    """)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from everyword.storage.postgres import PostgresStore
 from everyword.storage.protocol import Store
 from everyword.storage.sql import writer
 from everyword.storage.sqlite import SqliteStore
-from postgres_server import DATABASE, Server, empty
+from postgres_server import Server
 
 SETTINGS = Settings(durability="normal")
 
@@ -60,20 +60,14 @@ class TestPostgres(StoreConformance):
 
     schema = "conformance"
 
-    @pytest.fixture(scope="class")
-    def admin(self, postgres: Server) -> Iterator[psycopg.Connection[Any]]:
-        """Stay connected: a new connection would read the catalog again, for each test."""
-        with psycopg.connect(postgres.admin, dbname=DATABASE, autocommit=True) as connection:
-            yield connection
-
     @pytest.fixture(autouse=True)
-    def _server(self, postgres: Server, admin: psycopg.Connection[Any]) -> Iterator[None]:
+    def _server(self, postgres: Server) -> Iterator[None]:
         self.server = postgres
         self.others: list[Store] = []
         yield
         for other in self.others:
             other.close()
-        empty(admin, self.schema)
+        postgres.empty(self.schema)
 
     @property
     def location(self) -> str:

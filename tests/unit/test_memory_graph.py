@@ -238,8 +238,8 @@ def test_deriving_that_fails_leaves_no_name_and_goes_on_later(memory: Memory, mo
     "text",
     [
         "Ana lives in \x00Porto and I like \ud800 tea.",
-        "I like " + "very " * 50_000 + "good tea.",
-        "My sister's brother's sister's boss Mia's dog Rex lives in Leeds." * 200,
+        "I like " + "very " * 10_000 + "good tea.",
+        "My sister's brother's sister's boss Mia's dog Rex lives in Leeds." * 60,
         "'s 's ’s I'm called O'Neil's.",
         "ΑΝΑ lives in Αθήνα. 小明住在北京。",
     ],
@@ -278,7 +278,7 @@ def test_forgetting_where_a_name_was_first_said_reads_again_only_who_says_it(mem
             "at": f"2026-02-01T10:{number % 60:02}Z",
             "key": f"{number}",
         }
-        for number in range(600)
+        for number in range(200)
     )
     say(memory, "Ana", "03-10", "I moved to Porto. My boss Zora Quill lives there.")
     assert memory.facts()

@@ -132,7 +132,7 @@ def test_two_halves_of_a_character_survive_an_export(memory: Memory, tmp_path: P
 
 @pytest.mark.slow
 def test_megabytes_are_a_message_too(memory: Memory) -> None:
-    records = effort(7_500, 75_000)
+    records = effort(4_000, 75_000)
     text = "".join(f"record {n} {hashlib.sha512(b'%d' % n).hexdigest()}\n" for n in range(records))
     began = time.monotonic()
     written = memory.add(text)
@@ -285,19 +285,19 @@ def test_an_import_of_other_files_is_refused(memory: Memory, tmp_path: Path, con
 def test_nothing_of_this_is_slow_with_odd_words(memory: Memory) -> None:
     # Patterns that make a careless regular expression take for ever.
     for text in (
-        "a-" * 50_000,
-        "a." * 50_000 + "!",
-        "'" * 100_000,
-        "é'" * 50_000,
-        "." * 100_000 + "x",
-        "\n" * 100_000 + "x",
-        '."' * 50_000 + "x",
-        "a\u0301" * 50_000,
+        "a-" * 20_000,
+        "a." * 20_000 + "!",
+        "'" * 40_000,
+        "é'" * 20_000,
+        "." * 40_000 + "x",
+        "\n" * 40_000 + "x",
+        '."' * 20_000 + "x",
+        "a\u0301" * 20_000,
     ):
         began = time.process_time()
         memory.add(text)
         memory.recall(text[-20_000:])
-        assert time.process_time() - began < 10, text[:10]
+        assert time.process_time() - began < 5, text[:10]
 
 
 def test_half_a_character_in_what_is_stated_stops_no_question(tmp_path: Path) -> None:
