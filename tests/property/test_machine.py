@@ -233,5 +233,5 @@ class MemoryMachine(RuleBasedStateMachine):
 
 TestMemoryMachine = MemoryMachine.TestCase
 TestMemoryMachine.settings = settings(
-    max_examples=effort(8, 30), stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=effort(5, 30), stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )
