@@ -112,6 +112,14 @@ def test_else_the_reader_decides(verdict: Verdict, action: Action) -> None:
     assert decide(new, [old], always(verdict)).action is action
 
 
+def test_a_plan_whose_date_is_long_over_is_not_done_by_a_later_deed() -> None:
+    date = SaidDate(MONDAY + timedelta(days=5), MONDAY + timedelta(days=6), "on Saturday")
+    plan = known("I'll go camping with the kids on Saturday", StatementKind.PLAN, date=date)
+    for days, action in ((20, Action.RETRACT), (120, Action.ADD)):
+        deed = draft("I went camping with the kids", StatementKind.EVENT, days)
+        assert decide(deed, [plan], always(Verdict.FULFILS)).action is action
+
+
 def test_only_plans_and_tasks_are_fulfilled() -> None:
     old = known("I like the gas stove", StatementKind.PREFERENCE)
     assert decide(draft("the gas stove is in", days=1), [old], always(Verdict.FULFILS)).action is Action.ADD

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -38,6 +38,7 @@ _SURE_SAME = 0.8
 # What can settle a plan or task: an opinion or a trait can't, however much it sounds alike.
 _SETTLING = frozenset((*TO_DO, StatementKind.EVENT, StatementKind.DECISION, StatementKind.FACT))
 _LEAST_SETTLING = 0.3  # confidence in a statement that settles one; below it, most are wrong in unscripted talk
+_STILL_TOLD = timedelta(days=60)  # after its date, in which people tell that something was done
 _OWN = re.compile(r"\b(?:I|me|my|mine)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d[\d.,:]*")
 
@@ -136,6 +137,8 @@ def _closing(draft: StatementDraft, known: Statement, verdict: Verdict) -> Outco
     if verdict is Verdict.REPLACES and draft.stance is Stance.ENDED:
         return None  # an end takes nothing's place
     if known.kind in TO_DO and (draft.kind not in _SETTLING or draft.confidence < _LEAST_SETTLING):
+        return None
+    if known.kind in TO_DO and _is_long_over(draft, known):
         return None
     ends = ended_at(draft, known)
     if verdict is Verdict.REPLACES:
@@ -240,6 +243,13 @@ def _is_late(draft: StatementDraft, known: Statement) -> bool:
         return draft.date.end <= known.valid_from  # "in March" reaches to its last day
     moment = draft.valid_from or draft.valid_to
     return moment is not None and moment < known.valid_from
+
+
+def _is_long_over(draft: StatementDraft, todo: Statement) -> bool:
+    """Tell whether a plan's date had passed long before: a deed of months later is another one of its kind."""
+    if todo.date is None or draft.valid_from is None:
+        return False
+    return draft.valid_from - todo.date.end > _STILL_TOLD
 
 
 # Members of a record's payload.
