@@ -18,9 +18,9 @@ from everyword.errors import InvalidInput
 from everyword.models.protocol import Tokenizer
 from everyword.models.tokenizers import load_tokenizer
 from everyword.retrieval.context import pack
-from everyword.retrieval.dates_in_text import date_notes
 from everyword.retrieval.quotes import choose_quote
 from everyword.storage.rows import Known
+from everyword.text.dates import date_notes
 from everyword.text.terms import question_terms
 from everyword.types.events import Context, Event, Hit, Span
 

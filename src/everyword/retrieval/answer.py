@@ -17,11 +17,10 @@ from everyword.models.llm.json_schema import stream_without_reasoning, strip_rea
 from everyword.models.onnx import each
 from everyword.models.protocol import LLM
 from everyword.models.reader.decoding import FoundAnswer
-from everyword.retrieval.dates_in_text import first_and_last_day, write_date
 from everyword.retrieval.query_analysis import Analysis, Kind, Shape
 from everyword.retrieval.subject_match import NamedPeople
 from everyword.retrieval.superseded import ASKS_FUTURE_DATE, HYPOTHETICAL, is_retracted
-from everyword.text.dates import DateMention, Granularity, find_dates
+from everyword.text.dates import DateMention, Granularity, find_dates, first_and_last_day, write_date
 from everyword.text.dates.rules import NUMBER_WORD
 from everyword.text.dates.tense import verbs_look_back
 from everyword.text.rendering import indented, name

@@ -20,14 +20,13 @@ from msgspec.structs import replace
 from everyword.lazy_patterns import lazy_pattern
 from everyword.models.protocol import Tokenizer
 from everyword.retrieval.answer import ASKS_DONE, ENOUGH, content_terms, is_grounded
-from everyword.retrieval.dates_in_text import date_notes
 from everyword.retrieval.dedup import NearDuplicates
 from everyword.retrieval.instructions import Excerpt, sentences_around
 from everyword.retrieval.query_analysis import Analysis, Kind, Shape
 from everyword.retrieval.superseded import statement_terms
 from everyword.storage.protocol import Reader
 from everyword.storage.rows import Known
-from everyword.text.dates import Granularity
+from everyword.text.dates import Granularity, date_notes
 from everyword.text.rendering import fence_tokens, fenced, one_line, speaker_line
 from everyword.text.spans import asks
 from everyword.text.terms import term_counts

@@ -12,16 +12,16 @@ from typing import NamedTuple
 import numpy as np
 
 from everyword.models.protocol import LateInteraction, Question
-from everyword.retrieval.wake_up import RULES, worth_telling
 from everyword.storage.nearest import seq_of
 from everyword.storage.protocol import Reader
 from everyword.storage.rows import Model
 from everyword.text.spans import sentences
 from everyword.types.events import ASSISTANTS, Event, Filter, Hit, Score, Span
-from everyword.types.statements import StatementKind
+from everyword.types.statements import Statement, StatementKind
 from everyword.types.trust import may_be_shown_unasked
 
 STAGE = "instruction"
+LEAST_WORTH = 0.4  # confidence times how likely it lasts, from which on an instruction is told (see wake_up.RULES)
 _LATEST = 60  # standing instructions that are considered
 _MOST = 3  # that are told
 # How well the two words of a request that match an instruction best must match it. On labelled instructions, and with
@@ -45,7 +45,7 @@ def standing_instructions(reader: Reader, which: Filter) -> list[Excerpt]:
     if which.as_of is not None:  # statements are stored in their present state
         return []
     stated = reader.latest_statements(StatementKind.INSTRUCTION, wing=which.wing, limit=_LATEST)
-    stated = [one for one in stated if worth_telling(one) >= RULES[StatementKind.INSTRUCTION].least]
+    stated = [one for one in stated if worth_telling(one) >= LEAST_WORTH]
     if not stated:
         return []
     known = reader.known(one.event_id for one in stated)
@@ -72,6 +72,11 @@ def bearing_on(
         fits[seq] = max(words, fits.get(seq, 0.0))
     bearing = [one for one in rules if fits.get(one.seq, 0.0) >= _BEARS]
     return sorted(bearing, key=lambda one: -fits[one.seq])[:_MOST]
+
+
+def worth_telling(one: Statement) -> float:
+    """Tell how likely a statement is right and worth telling; what an LLM or a person stated is taken to last."""
+    return one.confidence * (1.0 if one.lasting is None else one.lasting)
 
 
 def end_with_instructions(hits: Sequence[Hit], rules: Sequence[Excerpt], k: int) -> list[Hit]:

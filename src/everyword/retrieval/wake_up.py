@@ -25,6 +25,7 @@ from msgspec.structs import replace
 
 from everyword.lazy_patterns import lazy_pattern
 from everyword.models.protocol import Tokenizer
+from everyword.retrieval.instructions import LEAST_WORTH, worth_telling
 from everyword.storage.protocol import Reader
 from everyword.text.rendering import fence_tokens, fenced, one_line
 from everyword.text.spans import sentences
@@ -48,7 +49,7 @@ class Rule(NamedTuple):
 # real chats, labelled by reading, 85% of those above
 # them were worth their tokens. Relationships and instructions mostly are.
 RULES = {
-    StatementKind.INSTRUCTION: Rule(1.0, 365, 0.4),
+    StatementKind.INSTRUCTION: Rule(1.0, 365, LEAST_WORTH),
     StatementKind.DECISION: Rule(0.9, 60, 0.55),
     StatementKind.RELATIONSHIP: Rule(0.8, 365, 0.25),
     StatementKind.ATTRIBUTE: Rule(0.8, 180, 0.55),
@@ -275,11 +276,6 @@ def _may_be_told(request: WakeUpRequest, one: Statement, event: Event, rule: Rul
         return False
     understood = one.about is not None or one.kind in _WITHOUT_SUBJECT
     return one.extractor == BY_HAND or (understood and worth_telling(one) >= rule.least)
-
-
-def worth_telling(one: Statement) -> float:
-    """Tell how likely a statement is right and worth telling; what an LLM or a person stated is taken to last."""
-    return one.confidence * (1.0 if one.lasting is None else one.lasting)
 
 
 def is_over(statement: Statement, today: datetime) -> bool:

@@ -8,6 +8,6 @@ future. `calendar.py` is the calendar.
 from __future__ import annotations
 
 from everyword.text.dates.calendar import Bound, DateMention, Granularity
-from everyword.text.dates.finder import find_dates
+from everyword.text.dates.finder import date_notes, find_dates, first_and_last_day, write_date
 
-__all__ = ["Bound", "DateMention", "Granularity", "find_dates"]
+__all__ = ["Bound", "DateMention", "Granularity", "date_notes", "find_dates", "first_and_last_day", "write_date"]
