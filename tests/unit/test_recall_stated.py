@@ -210,6 +210,7 @@ def instructed() -> Iterator[Memory]:
             memory.add(text, role=role, wing=wing, session=wing, at=f"2026-03-0{number + 1}", key=text.split()[0])
         for number in range(30):
             memory.add(f"The amounts of the bill for month {number} were high.", role="tool", session="bills")
+        memory.admin.settle()
         yield memory
 
 
