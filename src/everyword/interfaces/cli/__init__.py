@@ -9,6 +9,7 @@ TYPE_CHECKING = False  # importing typing would take longer than writing the hel
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from everyword.interfaces.cli.parser import Request
     from everyword.interfaces.cli.terminal import Terminal
 
 # Objects made between two collections of garbage. Nearly all that a command makes at its start, such as modules, stays:
@@ -80,9 +81,12 @@ def _run(arguments: Sequence[str], terminal: Terminal) -> int:
             name, rest = request
             return import_module(f"everyword.interfaces.{_PROGRAMS[name]}.__main__").main(rest)
         terminal.json_wanted = request.json
+        model = _loading_model(request)  # kept till the end: the memory shares it from its first question on
         # Imported after parsing, so that --help and usage errors are fast.
         module = _MODULES.get(request.operation.name.split()[0], "cli.commands")
-        return import_module(f"everyword.interfaces.{module}").run(request, terminal)
+        code = import_module(f"everyword.interfaces.{module}").run(request, terminal)
+        del model
+        return code
     except SystemExit as done:  # argparse, after --help
         return done.code if isinstance(done.code, int) else 0
     except EverywordError as error:
@@ -98,3 +102,20 @@ def _run(arguments: Sequence[str], terminal: Terminal) -> int:
         )
         terminal.error(fault)
         return fault.exit_code
+
+
+def _loading_model(request: Request) -> object:
+    """Begin to load the model that a question needs, while everything else is imported and the file is opened."""
+    from everyword.errors import EverywordError
+
+    if request.operation.parameter("query") is None:
+        return None
+    from everyword.models.embedders import load_embedder
+
+    try:
+        model = load_embedder(request.embedder)
+    except EverywordError:  # it is told when the memory is asked
+        return None
+    if model is not None and (warm := getattr(model, "warm", None)) is not None:
+        warm()
+    return model

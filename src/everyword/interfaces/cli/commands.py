@@ -18,7 +18,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from everyword.engine.encoding import EverywordNotice, warm
+from everyword.engine.encoding import EverywordNotice
 from everyword.engine.retry import when_there
 from everyword.errors import EverywordError, InvalidInput, InvalidTime, StoreUnreachable
 from everyword.interfaces.cli import results
@@ -28,7 +28,6 @@ from everyword.interfaces.cli.terminal import Page, Terminal
 from everyword.interfaces.operations import BY_NAME, Operation
 from everyword.interfaces.operations.parameters import TIME
 from everyword.memory import Memory
-from everyword.models.embedders import load_embedder
 from everyword.settings import Settings
 from everyword.storage.copy import copy_store
 from everyword.storage.opening import open_store
@@ -76,25 +75,12 @@ def _open_memory(request: Request) -> Generator[Memory]:
     """Open the memory of a request. Only operations that write create a missing one."""
     creates = request.operation.creates
     location = request.memory or default_path(make_folder=creates)
-    model = _loading_model(request)
     with Memory.open(
         location, embedder=request.embedder, llm=request.llm, reranker=request.reranker, create=creates
     ) as memory:
         handle = memory if request.space is None else memory.space(request.space)
         takes_wing = request.operation.parameter("wing") is not None
         yield handle if request.wing is None or takes_wing else handle.wing(request.wing)
-    del model  # kept till here: the memory shares it from its first question on
-
-
-def _loading_model(request: Request) -> object:
-    """Begin to load the model that a question needs, while the file is opened; a memory of this process shares it."""
-    if request.operation.parameter("query") is None:
-        return None
-    with suppress(EverywordError):  # it is told when the memory is asked
-        model = load_embedder(request.embedder)
-        if model is not None:
-            warm(model)
-        return model
 
 
 @contextmanager
