@@ -379,7 +379,8 @@ class Memory:
         hold no more name the line that replaced them. If nothing fits, the text only says so.
 
         hits: what `recall` gave for the question, to be packed instead of searching again. style: "reasoning" puts an
-        instruction before the lines that fits the kind of question, for an LLM that answers from them.
+        instruction before the lines that fits the kind of question, for an LLM that answers from them. "layered" goes
+        from sessions to facts to lines: what the best sessions were about, and what is true of those whom it names.
         """
         from everyword.api.answers import TOKENS_A_LINE, pack_hits
         from everyword.api.questions import MOST_HITS, search_hits
@@ -387,7 +388,7 @@ class Memory:
 
         which, question = self.scope.filter(**conditions), checked_question(query)
         if style not in STYLES:
-            raise InvalidInput(f"style={style!r} is not known.", fix=f"Choose {' or '.join(STYLES)}.")
+            raise InvalidInput(f"style={style!r} is not known.", fix=f"Choose {', '.join(STYLES)}.")
         most = min(MOST_HITS, max(10, checked_count("budget", budget, 1_000_000) // TOKENS_A_LINE))
         moment = self.scope.moment(now)
         if hits is None:

@@ -239,3 +239,31 @@ def test_an_instruction_of_another_wing_or_a_later_time_is_not_told(instructed: 
 def test_an_instruction_is_told_though_nothing_else_fits(instructed: Memory) -> None:
     context = instructed.context("write to my team that the offsite is cancelled", 400, session="work")
     assert "Always reply to my team in Spanish." in context.text
+
+
+# Layers
+
+
+def test_a_layered_context_goes_from_sessions_to_facts_to_lines() -> None:
+    with Memory.open(":memory:", redact="none") as memory:
+        said = [
+            ("a", "2026-01-05", "I live in Lisbon."),
+            ("a", "2026-01-05", "I work for Northwind as a nurse."),
+            ("b", "2026-03-05", "I moved to Porto last week."),
+            ("b", "2026-03-05", "My sister Ines has a boat there, we sail on Sundays."),
+        ]
+        for session, at, text in said:
+            memory.add(text, speaker="Ana", session=session, at=at, key=text)
+        memory.admin.settle()
+        context = memory.context("Where does Ana live?", 400, style="layered")
+        first, facts, *_ = inside(context.text).split("\n\n")
+        assert first.startswith("What the sessions were about\n[1] Ana: ")
+        assert "Lisbon" not in first, "what is over is no summary of what holds"
+        assert facts.startswith("Facts\n")
+        assert "Ana: I moved to Porto last week." in facts
+        assert len({(one.event_id, one.span) for one in context.citations}) == len(context.citations)
+        assert "Facts" not in memory.context("Where does Ana live?", 400).text
+        for budget in (1, 40, 120):
+            assert memory.context("Where does Ana live?", budget, style="layered").tokens <= budget
+        before = memory.context("Where does Ana live?", 400, style="layered", until="2026-02-01")
+        assert "Porto" not in before.text

@@ -1959,11 +1959,11 @@ export interface operations {
                      */
                     budget?: number | null;
                     /**
-                     * @description plain, or reasoning: add an instruction that fits the question (default: plain)
+                     * @description plain; reasoning: add an instruction that fits the question; layered: sessions and facts come first (default: plain)
                      * @default plain
                      * @enum {string|null}
                      */
-                    style?: "plain" | "reasoning" | null;
+                    style?: "plain" | "reasoning" | "layered" | null;
                     /**
                      * Format: date-time
                      * @description the time that counts as now (default: this machine's clock)

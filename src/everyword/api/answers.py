@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 
 from msgspec.structs import replace
 
 from everyword.api.arguments import checked_id
+from everyword.api.facts import facts_about
 from everyword.api.questions import MOST_HITS, encoded_question, search_hits
 from everyword.api.scope import Scope
 from everyword.engine.retry import again
-from everyword.errors import ModelError
+from everyword.errors import ModelError, NotFound
+from everyword.knowledge.names import find_entity
 from everyword.knowledge.reading import speaker_name, turn_of
-from everyword.knowledge.sessions import told_in
+from everyword.knowledge.sessions import summary_of, told_in
 from everyword.knowledge.statements import event_before
 from everyword.models.protocol import LateInteraction
 from everyword.models.reader.decoding import FoundAnswer
@@ -35,7 +38,9 @@ from everyword.retrieval.answer import (
     without_what_is_over,
 )
 from everyword.retrieval.context import (
+    LAYERED,
     NOT_HERE,
+    Heading,
     absent,
     answer_first,
     corrections,
@@ -47,15 +52,17 @@ from everyword.retrieval.context import (
     preceding_turns,
     what_holds,
 )
-from everyword.retrieval.instructions import Excerpt, bearing_on, standing_instructions
+from everyword.retrieval.instructions import Excerpt, bearing_on, sentences_around, standing_instructions
 from everyword.retrieval.query_analysis import Analysis, Shape, analyse
 from everyword.storage.protocol import Reader as StoreReader
-from everyword.storage.rows import STATEMENTS
-from everyword.types.events import Answer, Citation, Context, Filter, Hit, Hits, Span
-from everyword.types.statements import Statement
+from everyword.storage.rows import FACTS, STATEMENTS, FactFilter
+from everyword.types.events import Answer, Citation, Context, Filter, Hit, Hits, Span, SummaryPart
+from everyword.types.graph import FactDraft
+from everyword.types.statements import Statement, Status
 
 TOKENS_A_LINE = 20  # a context rarely holds more lines than its budget has of these
 _HITS_FOR_AN_ANSWER = 10
+_SESSIONS = 3  # whose summaries a layered context has
 _READ_WHOLE = 600  # characters that the reader takes in; a longer text is read from the part on that matches
 
 
@@ -183,7 +190,7 @@ def pack_hits(
     times = periods(asked, which)
     nothing_fits = isinstance(hits, Hits) and is_absent(question, asked, hits)
     hits = hits[:most]
-    with scope.reader(STATEMENTS, for_question=True) as reader:
+    with scope.reader(FACTS if style == LAYERED else STATEMENTS, for_question=True) as reader:
         rules = _bearing_rules(scope, reader, question, which)
         told = told_in(reader, times, asked.names) if times else []
         nothing_fits = nothing_fits and not told
@@ -195,6 +202,10 @@ def pack_hits(
         hits = [] if nothing_fits else interleaved(hits, told)
         key = scope.engine.fence_key.of(reader.file)
         preceding = preceding_turns(reader, hits, which)
+        heads = {Heading.RULES: rules}
+        if style == LAYERED:
+            heads[Heading.SESSIONS] = _session_lines(reader, hits, which)
+            heads[Heading.FACTS] = _facts(scope, reader, asked, which, now)
         known = corrections(reader, hits, which)
         shown = {said.event.id for said in (*rules, *known)}
         model = scope.engine.reader
@@ -204,18 +215,54 @@ def pack_hits(
         read, _ = _holding_answers(scope, model, question, asked, hits, which, now)
         holding = answer_first(holding, read[0].hit if read else None)
     known += [one for one in holding if one.event.id not in shown]
-    opening = "" if style == "plain" else instruction(asked)
+    opening = instruction(asked) if style == "reasoning" else ""
     return pack(
         hits,
         budget,
         scope.engine.tokenizer,
         preceding=preceding,
         instruction=NOT_HERE if nothing_fits else opening,
-        rules=rules,
-        statements=known,
+        heads={**heads, Heading.HOLDS: known},
         confidence=None if nothing_fits else confidence,
         fence_key=key,
     )
+
+
+def _session_lines(reader: StoreReader, hits: Sequence[Hit], which: Filter) -> list[Excerpt]:
+    """Read what the sessions of the best hits were about, as far as it still holds."""
+    sessions = dict.fromkeys(hit.event.session for hit in hits if hit.event.session is not None)
+    about = [
+        one
+        for session in list(sessions)[:_SESSIONS]
+        for one in summary_of(reader, session)
+        if one.part is SummaryPart.ABOUT
+    ]
+    found = _excerpts(reader, [(one.event_id, one.span) for one in about], which)
+    over = reader.statements_of([one.seq for one in found], closed=True)
+    return [one for one in found if all(stated.status is Status.CURRENT for stated in over.get(one.seq, ()))]
+
+
+def _facts(scope: Scope, reader: StoreReader, asked: Analysis, which: Filter, now: datetime) -> list[Excerpt]:
+    """Read the quotes of what is true of the people and things that a question names, the latest first."""
+    found: list[FactDraft] = []
+    for name in asked.names:
+        with suppress(NotFound):
+            home = find_entity(reader, name)
+            about = facts_about(scope, reader, home, FactFilter(as_of=which.as_of or now), which.as_of)
+            found += (fact.sources[-1] for fact in about if not fact.conflicts)
+    latest = sorted(found, key=lambda one: one.said_at, reverse=True)
+    return _excerpts(reader, [(one.event_id, one.span) for one in latest], which)
+
+
+def _excerpts(reader: StoreReader, quoted: Sequence[tuple[str, Span]], which: Filter) -> list[Excerpt]:
+    """Find the events of quotes, without those that a filter holds back."""
+    known = reader.known(id for id, _ in quoted)
+    allowed = reader.matching(which, among=[one.seq for one in known.values()])
+    return [
+        Excerpt(known[id].event, known[id].seq, sentences_around(known[id].event.text, span))
+        for id, span in dict.fromkeys(quoted)
+        if id in known and (allowed is None or known[id].seq in allowed)
+    ]
 
 
 def _bearing_rules(scope: Scope, reader: StoreReader, question: str, which: Filter) -> list[Excerpt]:

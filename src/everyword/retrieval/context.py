@@ -11,8 +11,10 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
+from enum import StrEnum
 from functools import cached_property
 from itertools import zip_longest
+from types import MappingProxyType
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -37,8 +39,6 @@ from everyword.types.times import day_in_words
 from everyword.types.trust import is_vouched, label_of, source_of, trust_of
 
 _ELLIPSIS = "…"
-_RULES = "Standing instructions"
-_HEADING = "What holds now"
 _HEAD = 0.15  # share of the budget that each head may take: the lines below it answer most questions
 _LIKELY, _UNSURE = "Confidence: likely.", "Confidence: unsure."
 NOT_HERE = "Not in this memory."
@@ -50,6 +50,15 @@ _LONGEST_TOKEN = 32  # characters, on average over a line
 # several sessions answer more than one long message.
 _LARGE = 0.25
 _WIDEST = "[99]"  # the mark that a line of a head is counted with
+
+
+class Heading(StrEnum):
+    """What stands before the lines, in this order."""
+
+    RULES = "Standing instructions"
+    SESSIONS = "What the sessions were about"
+    FACTS = "Facts"
+    HOLDS = "What holds now"
 
 
 class _Line(Struct, frozen=True, dict=True):  # its cached properties need a dict
@@ -132,25 +141,26 @@ def pack(
     *,
     preceding: Mapping[str, Known] | None = None,
     instruction: str = "",
-    rules: Sequence[Excerpt] = (),
-    statements: Sequence[Excerpt] = (),
+    heads: Mapping[Heading, Sequence[Excerpt]] = MappingProxyType({}),
     confidence: float | None = None,
     fence_key: bytes | None = None,
 ) -> Context:
     """Choose the lines that fit the budget and lay them out.
 
-    preceding: the turn before a hit that needs it, by the hit's event id. rules, statements: standing instructions and
-    what holds now, for the heads of the text; events that these show whole are not repeated below. confidence: that the
-    hits answer the question. fence_key: the key that the fence is derived from; None for a random one.
+    preceding: the turn before a hit that needs it, by the hit's event id. heads: excerpts that come first, by heading;
+    what these show is not repeated below. confidence: that the hits answer the question. fence_key: the key that the
+    fence is derived from; None for a random one.
     """
-    head = _opening(instruction, confidence, budget, tokenizer)
-    room = budget - (tokenizer.count(head) if head else 0) - fence_tokens(tokenizer.count)
-    heads = {_RULES: _head(_RULES, rules, room, tokenizer), _HEADING: _head(_HEADING, statements, room, tokenizer)}
-    shown = {line.event.id for lines in heads.values() for line in lines if line.span == Span(0, len(line.event.text))}
-    chosen = _choose(hits, room - _cost(heads, tokenizer), tokenizer, preceding or {}, shown)
+    opening = _opening(instruction, confidence, budget, tokenizer)
+    room = budget - (tokenizer.count(opening) if opening else 0) - fence_tokens(tokenizer.count)
+    first: dict[str, list[_Line]] = {}
+    for heading, excerpts in heads.items():
+        first[heading] = _head(heading, [one for one in excerpts if not _is_shown(one, first)], room, tokenizer)
+    shown = {line.event.id for lines in first.values() for line in lines if line.span == Span(0, len(line.event.text))}
+    chosen = _choose(hits, room - _cost(first, tokenizer), tokenizer, preceding or {}, shown)
     while True:
-        text, citations = _laid_out(chosen, heads)
-        text = head + fenced(text, fence_key, tokenizer.count) if text else ""
+        text, citations = _laid_out(chosen, first)
+        text = opening + fenced(text, fence_key, tokenizer.count) if text else ""
         tokens = tokenizer.count(text) if text else 0
         if tokens <= budget:
             return Context(
@@ -160,7 +170,7 @@ def pack(
         if chosen:
             chosen.remove(max(chosen, key=lambda line: line.rank))
         else:
-            next(lines for lines in reversed(heads.values()) if lines).pop()
+            next(lines for lines in reversed(first.values()) if lines).pop()
 
 
 # A time shorter than a week is asked for to find one thing; a longer one, mostly to hear what happened.
@@ -207,6 +217,11 @@ def _head(heading: str, excerpts: Sequence[Excerpt], room: int, tokenizer: Token
             lines.append(line)
             cost += more
     return lines
+
+
+def _is_shown(one: Excerpt, heads: Mapping[str, Sequence[_Line]]) -> bool:
+    spans = [line.span for lines in heads.values() for line in lines if line.event.id == one.event.id]
+    return any(span.start <= one.span.start and one.span.end <= span.end for span in spans)
 
 
 def _cost(heads: Mapping[str, Sequence[_Line]], tokenizer: Tokenizer) -> int:
@@ -454,7 +469,8 @@ _BY_KIND: Mapping[Kind, str] = {
 _HYPOTHETICAL = "The answer is a conclusion: draw it from what the lines say of the person, and say how sure it is."
 
 
-STYLES = ("plain", "reasoning")
+LAYERED = "layered"
+STYLES = ("plain", "reasoning", LAYERED)
 
 
 def instruction(asked: Analysis) -> str:

@@ -218,7 +218,11 @@ _OPERATIONS: dict[str, Unnamed] = {
         "write a prompt-ready, cited context for a question",
         _QUERY,
         _budget(1200),
-        _text("style", "plain, or reasoning: add an instruction that fits the question", default="plain"),
+        _text(
+            "style",
+            "plain; reasoning: add an instruction that fits the question; layered: sessions and facts come first",
+            default="plain",
+        ),
         *_SCOPE,
     ),
     "ask": _reads(
