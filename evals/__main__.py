@@ -175,10 +175,10 @@ def _reading(asked: argparse.Namespace) -> int:
     from everyword.models.reader.reader import Reader
 
     reader = Reader.shipped() if asked.model is None else Reader.in_folder(asked.model)
-    found = measure(load(asked.data, split=asked.split), reader)
+    found, sure = measure(load(asked.data, split=asked.split), reader)
     if asked.json is not None:
         asked.json.write_text(as_json(found), encoding="utf-8")
-    say(as_table(found))
+    say(as_table(found, sure))
     return 0
 
 

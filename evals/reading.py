@@ -32,6 +32,8 @@ _SAME_DATE = 0.5  # of the days that two dates cover together must be in both
 
 # name of a measure -> right, found, told
 Counts = dict[str, tuple[int, int, int]]
+# name of a decision -> how sure the reader was, and whether it was right
+Sure = dict[str, list[tuple[float, bool]]]
 Read = Callable[[Event, Event | None], EventReading]
 
 
@@ -54,13 +56,21 @@ def load(paths: Sequence[Path], *, split: str | None) -> list[Conversation]:
     return chosen
 
 
-def measure(conversations: Sequence[Conversation], reader: Reader) -> dict[str, Score]:
-    """Read all turns and score them."""
+def measure(conversations: Sequence[Conversation], reader: Reader) -> tuple[dict[str, Score], Sure]:
+    """Read all turns and score them; give also how sure the reader was of what it found."""
+    sure: Sure = defaultdict(list)
 
     def read(event: Event, before: Event | None) -> EventReading:
         return read_event(reader, event, before)
 
-    return scores([_counts(one, read, reader) for one in conversations])
+    return scores([_counts(one, read, reader, sure) for one in conversations]), sure
+
+
+def calibration_error(outcomes: Sequence[tuple[float, bool]]) -> float:
+    """Compute the expected calibration error: how far confidence and share of right ones differ, by tenths."""
+    chances, right = np.array(outcomes, float).T
+    tenths = np.minimum((chances * 10).astype(int), 9)
+    return float(sum(abs((chances - right)[tenths == tenth].sum()) for tenth in range(10)) / len(outcomes))
 
 
 def scores(counts: Sequence[Counts]) -> dict[str, Score]:
@@ -84,7 +94,7 @@ def _rates(counts: Any) -> tuple[float, float, float]:
     return precision, recall, 2 * precision * recall / max(1e-9, precision + recall)
 
 
-def _counts(conversation: Conversation, read: Read, reader: Reader | None) -> Counts:
+def _counts(conversation: Conversation, read: Read, reader: Reader, sure: Sure) -> Counts:
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
 
     def add(name: str, right: int, found: int, told: int) -> None:
@@ -99,16 +109,16 @@ def _counts(conversation: Conversation, read: Read, reader: Reader | None) -> Co
         add("names", len(pairs), len(names[0]), len(names[1]))
         typed = sum(reading.names[i].type == turn.entities[j].type for i, j in pairs.items())
         add("names of the right type", typed, len(pairs), len(pairs))
-        _count_statements(add, reading.statements, turn.statements)
-    if reader is not None:
-        _count_pairs(add, conversation, events, reader)
+        _count_statements(add, reading.statements, turn.statements, sure)
+    _count_pairs(add, conversation, events, reader, sure)
     return {name: (one[0], one[1], one[2]) for name, one in counts.items()}
 
 
 def _count_statements(
-    add: Callable[[str, int, int, int], None], found: Sequence[ReadStatement], told: Sequence[Statement]
+    add: Callable[[str, int, int, int], None], found: Sequence[ReadStatement], told: Sequence[Statement], sure: Sure
 ) -> None:
     pairs = match([tuple(one.span) for one in found], [(one.start, one.end) for one in told])
+    sure["statements"] += [(one.confidence, place in pairs) for place, one in enumerate(found)]
     add("statements", len(pairs), len(found), len(told))
     add("kind, of those found", sum(found[i].kind == told[j].kind for i, j in pairs.items()), len(pairs), len(pairs))
     for kind in {one.kind for one in (*found, *told)}:
@@ -126,7 +136,11 @@ def _is_open(one: ReadStatement | Statement) -> bool:
 
 
 def _count_pairs(
-    add: Callable[[str, int, int, int], None], conversation: Conversation, events: Sequence[Event], reader: Reader
+    add: Callable[[str, int, int, int], None],
+    conversation: Conversation,
+    events: Sequence[Event],
+    reader: Reader,
+    sure: Sure,
 ) -> None:
     for pair in conversation.pairs:
         sides = [
@@ -135,6 +149,7 @@ def _count_pairs(
         ]
         chances = reader.compare(*sides)
         best = max(chances, key=lambda one: chances[one])
+        sure["pairs"].append((chances[best], best == pair.relation))
         for name in PAIRS:
             add(f"pair {name}", best == pair.relation == name, best == name, pair.relation == name)
 
@@ -185,11 +200,12 @@ def as_json(found: Mapping[str, Score]) -> str:
     return json.dumps(rows, indent=1)
 
 
-def as_table(found: Mapping[str, Score]) -> str:
-    """Write scores as a markdown table."""
+def as_table(found: Mapping[str, Score], sure: Sure) -> str:
+    """Write scores as a markdown table, and below it how well the reader knows how sure it can be."""
     lines = ["| | precision | recall | F1 | labelled |", "|---|---|---|---|---|"]
     for name, one in found.items():
         rates = (one.precision, one.recall, one.f1)
         cells = " | ".join(f"{mid:.2f} [{low:.2f}, {high:.2f}]" for mid, low, high in rates)
         lines.append(f"| {name} | {cells} | {one.told:,} |")
-    return "\n".join(lines)
+    errors = (f"{name} {calibration_error(some):.3f} of {len(some):,}" for name, some in sure.items() if some)
+    return "\n".join([*lines, "", f"Expected calibration error: {', '.join(errors)}."])

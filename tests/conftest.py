@@ -54,11 +54,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=place)
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """Run half as many processes again as there are cores: a third of the time, tests wait for others."""
-    return max(2, (os.cpu_count() or 1) * 3 // 2)
-
-
 def pytest_collection_finish() -> None:
     """Leave thousands of collected tests out of every later garbage collection."""
     gc.collect()

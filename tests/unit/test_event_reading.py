@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from evals.reading import same_date, scores
+from evals.reading import calibration_error, same_date, scores
 
 from everyword import Memory
 from everyword.knowledge.reading import said_date, turn_of
@@ -157,3 +157,8 @@ def test_events_wait_for_a_reader_that_can_not_be_loaded(tmp_path: Path, monkeyp
     with Memory.open(tmp_path / "m.db", embedder="hashing", background=False) as memory:
         assert [one.value for one in memory.statements()] == ["Porto"]
         assert [one.object_name for one in memory.facts("Ana")] == ["Porto"]
+
+
+def test_calibration_error_is_how_far_confidence_is_from_what_is_right() -> None:
+    assert calibration_error([(0.75, True), (0.75, True), (0.75, True), (0.75, False)]) == pytest.approx(0)
+    assert calibration_error([(0.9, False), (0.1, False)]) == pytest.approx(0.5)

@@ -151,7 +151,8 @@ def _retried(
 
         trace: Any = sys.modules.get("opentelemetry.trace")  # there only if the program uses OpenTelemetry itself
         try:
-            is_traced = trace is not None and method.__name__ not in _UNTRACED
+            # Another thread may be importing it: its last name, __all__, is there when all of it is.
+            is_traced = hasattr(trace, "__all__") and method.__name__ not in _UNTRACED
             result = _traced(trace, self, method, work) if is_traced else work()
         except Exception as error:
             raise translated(error) from error
