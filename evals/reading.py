@@ -118,7 +118,9 @@ def _count_statements(
     add: Callable[[str, int, int, int], None], found: Sequence[ReadStatement], told: Sequence[Statement], sure: Sure
 ) -> None:
     pairs = match([tuple(one.span) for one in found], [(one.start, one.end) for one in told])
-    sure["statements"] += [(one.confidence, place in pairs) for place, one in enumerate(found)]
+    for place, one in enumerate(found):
+        kind = told[pairs[place]].kind if place in pairs else None
+        sure["statements and their kinds"].append((one.confidence, one.kind == kind))
     add("statements", len(pairs), len(found), len(told))
     add("kind, of those found", sum(found[i].kind == told[j].kind for i, j in pairs.items()), len(pairs), len(pairs))
     for kind in {one.kind for one in (*found, *told)}:
