@@ -24,8 +24,8 @@ PART_DIMS = 4  # dimensions of a part
 # costs recall: two of three .006, half of them .015.
 MOST_VECTORS = 128
 INT8_UNIT = 127  # the largest component of a unit vector, as int8
-# Vectors unpacked at a time: 2,048 x 96 floats fit the second-level cache of a small core.
-BLOCK_VECTORS = 2048
+# Vectors unpacked at a time: what they take fits the second-level cache of a small core.
+BLOCK_VECTORS = 1024
 # Multiplications up to which OpenBLAS uses one thread. With more threads each product waits for the slowest one:
 # 1 ms became 16 to 40 ms on a machine with busy cores, and an idle one gained nothing.
 SINGLE_THREAD_PRODUCTS = 4 * 65536
@@ -76,8 +76,9 @@ class TokenCodec(Struct, frozen=True, kw_only=True):
 
     def unpack(self, packed: bytes) -> Floats:
         """Restore the stored vectors as closely as their bytes allow."""
-        nearest, differences = self._read(np.frombuffer(packed, np.uint8).reshape(-1, self.vector_bytes))
-        return multiply(self.centroids[nearest] + differences, self.question_basis.T)
+        rows = np.frombuffer(packed, np.uint8).reshape(-1, self.vector_bytes)
+        differences = self._differences(rows, self._room(len(rows)))
+        return multiply(self.centroids[rows[:, 0]] + differences, self.question_basis.T)
 
     def pooled(self, states: Floats) -> Floats:
         """Compute the single vector of a text: the mean of its tokens minus the mean of all texts."""
@@ -98,20 +99,28 @@ class TokenCodec(Struct, frozen=True, kw_only=True):
             to_centroids = multiply(self.centroids, asked)
             rows = np.frombuffer(b"".join(packed), np.uint8).reshape(-1, self.vector_bytes)
             similarities = np.empty((len(rows), len(question)), np.float32)
+            room = self._room(min(len(rows), BLOCK_VECTORS))
             for start in range(0, len(rows), BLOCK_VECTORS):
                 block = slice(start, start + BLOCK_VECTORS)
-                nearest, differences = self._read(rows[block])
-                multiply(differences, asked, out=similarities[block])
-                similarities[block] += to_centroids.take(nearest, axis=0, mode="clip")
+                multiply(self._differences(rows[block], room), asked, out=similarities[block])
+                similarities[block] += to_centroids.take(rows[block, 0], axis=0, mode="clip")
             there = np.flatnonzero(lengths)
             starts = np.cumsum(lengths)[there] - lengths[there]
             best[there] = np.maximum.reduceat(similarities, starts, axis=0)
         return Matches(best, lengths.astype(np.float32))
 
-    def _read(self, rows: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], Floats]:
-        places = rows[:, 1:] + np.arange(len(self.parts), dtype=np.intp) * CENTROIDS
+    def _room(self, vectors: int) -> tuple[NDArray[np.intp], NDArray[np.complex128]]:
+        """Take memory once for all blocks: fresh pages for each would take as long as the work itself."""
+        shape = (vectors, len(self.parts))
+        return np.empty(shape, np.intp), np.empty(shape, np.complex128)
+
+    def _differences(
+        self, rows: NDArray[np.uint8], room: tuple[NDArray[np.intp], NDArray[np.complex128]]
+    ) -> Floats:
+        places, differences = (one[: len(rows)] for one in room)
+        np.add(rows[:, 1:], np.arange(len(self.parts), dtype=np.intp) * CENTROIDS, out=places)
         # mode="clip": every place is in range, and the default mode copies through a second buffer.
-        return rows[:, 0], self.table.take(places, mode="clip").view(np.float32)
+        return self.table.take(places, mode="clip", out=differences).view(np.float32)
 
 
 def merge_similar(vectors: Floats, most: int) -> Floats:

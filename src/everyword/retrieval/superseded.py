@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from enum import Enum
+from functools import cached_property
 
 from msgspec.structs import replace
 
@@ -212,17 +213,29 @@ class _Stated:
 
     def __init__(self, hit: Hit, terms: AbstractSet[int], wanted: Wanted) -> None:
         quote = hit.event.text[hit.span.start : hit.span.end]
-        said = [quote[span.start : span.end] for span in sentences(quote)]
-        stated = [one for one in said if not HYPOTHETICAL.search(one)]
-        if wanted is Wanted.AMOUNT:
-            stated = [one for one in stated if _VALUE.search(one)]
-        best = max(stated, key=lambda one: len(terms & term_counts(one).keys()), default="")
+        said = {one: terms & term_counts(one).keys() for one in (quote[span.start : span.end] for span in sentences(quote))}
         self.hit = hit
-        self.touched = max((terms & term_counts(one).keys() for one in said), key=len, default=set[int]())
-        self.shared = terms & term_counts(best).keys()
-        self._wanted = wanted
-        self._corrects = _CORRECTED.search(best) is not None
-        self._says_changed = self._corrects or _CHANGED.search(best) is not None or _has_new(best, terms)
+        self.touched = max(said.values(), key=len, default=set[int]())
+        self._said, self._terms, self._wanted = said, terms, wanted
+
+    @cached_property
+    def _best(self) -> tuple[str, AbstractSet[int]]:
+        """Find the best sentence that states something."""
+        stated = ((one, shared) for one, shared in self._said.items() if self._states(one))
+        return max(stated, key=lambda one: len(one[1]), default=("", set[int]()))
+
+    def _states(self, sentence: str) -> bool:
+        has_value = self._wanted is not Wanted.AMOUNT or _VALUE.search(sentence) is not None
+        return has_value and not HYPOTHETICAL.search(sentence)
+
+    @cached_property
+    def _corrects(self) -> bool:
+        return _CORRECTED.search(self._best[0]) is not None
+
+    @cached_property
+    def _says_changed(self) -> bool:
+        best, _ = self._best
+        return self._corrects or _CHANGED.search(best) is not None or _has_new(best, self._terms)
 
     def follows(self, older: _Stated, rule: NewestFirst) -> bool:
         """Tell whether this updates what the older one says."""
@@ -233,9 +246,10 @@ class _Stated:
             return False
         if mine.session is not None and mine.session == its.session and not self._corrects:
             return False
+        _, shared = self._best
         if self._wanted is Wanted.CHANGE or mine.speaker != its.speaker:
-            return self._says_changed and self.shared >= older.touched
-        return bool(self.shared) and len(self.shared & older.touched) >= rule.share * len(older.touched)
+            return shared >= older.touched and self._says_changed
+        return bool(shared) and len(shared & older.touched) >= rule.share * len(older.touched)
 
 
 def _has_new(sentence: str, terms: AbstractSet[int]) -> bool:
