@@ -129,7 +129,7 @@ class StatementsConformance:
                 assert reader.reader(space).statements_of([99]) == {}
                 assert reader.reader(space).statements_of([]) == {}
                 assert reader.reader(space).standing("nobody", limit=5) == []
-                assert reader.reader(space).versions("st_nothing") == []
+                assert reader.reader(space).versions(["st_nothing"]) == {}
                 assert reader.reader(space).changes(["st_nothing"]) == []
                 assert reader.reader(space).changes([]) == []
                 assert reader.reader(space).stating(["nobody"]) == []
@@ -263,9 +263,8 @@ class StatementsConformance:
         _, other = put_stated(store, draft("another matter"))
         chain = [first, second, third, beside]
         with store.reader(SPACE) as reader:
-            for version in chain:
-                assert reader.versions(version.id) == chain
-            assert reader.versions(other.id) == [other]
+            found = reader.versions([other.id, *(version.id for version in chain)])
+            assert found == {other.id: [other], **{version.id: chain for version in chain}}
 
     # The journal
 
@@ -330,7 +329,7 @@ class StatementsConformance:
         with store.reader(SPACE) as reader:
             assert reader.tag_counts() == {"topic:a": 1}
             assert reader.change_counts() == {"add": 1}
-            assert reader.versions(gone.id) == []
+            assert reader.versions([gone.id]) == {}
         assert store.audit(deep=True).problems == ()
 
     def test_what_is_about_some_is_dropped_with_its_journal_and_the_rest_stays(self, store: Store) -> None:
@@ -375,7 +374,7 @@ class StatementsConformance:
         with store.reader(SPACE) as reader:
             assert reader.statement(one.id) == one
             assert reader.statement(only_yours.id) is None
-            assert reader.versions(one.id) == [one]
+            assert reader.versions([one.id]) == {one.id: [one]}
             assert reader.standing("ana", limit=5) == [one]
             assert reader.changes([one.id]) == []
             assert reader.tag_counts() == {}

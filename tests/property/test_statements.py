@@ -129,7 +129,7 @@ def _told(memory: Memory) -> _Told:
         return _Told(
             statements=statements,
             journal={id: reader.changes([id]) for id in ids},
-            chains={id: [one.id for one in reader.versions(id)] for id in ids},
+            chains={id: [one.id for one in chain] for id, chain in reader.versions(ids).items()},
             actions=reader.change_counts(),
             tags=reader.tag_counts(),
         )

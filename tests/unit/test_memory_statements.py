@@ -70,7 +70,7 @@ def everything(memory: Memory) -> tuple:
     statements = sorted(memory.statements(status="any"), key=lambda one: one.id)
     ids = [one.id for one in statements]
     with memory.scope.engine.store.reader(memory.scope.space) as reader:
-        chains = {id: [one.id for one in reader.versions(id)] for id in ids}
+        chains = {id: [one.id for one in chain] for id, chain in reader.versions(ids).items()}
         changes = {id: reader.changes([id]) for id in ids}
         counts = reader.change_counts()
     return statements, (chains, changes), counts, memory.stats().tags

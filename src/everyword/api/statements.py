@@ -38,8 +38,9 @@ def read_history(scope: Scope, id: str | None, events: Sequence[str] | None) -> 
             seqs = {known.event.id: known.seq for known in reader.find([checked_id(id) for id in events]).values()}
             stated = reader.statements_of(list(seqs.values()))
             known += [one for id in dict.fromkeys(events) for one in stated.get(seqs.get(id, -1), ())]
-        chains = {one.id: one for begun in known for one in reader.versions(begun.id)}
-        chain, changes = list(chains.values()), reader.changes(list(chains))
+        chains = reader.versions([one.id for one in known])
+        versions = {one.id: one for begun in known for one in chains.get(begun.id, ())}
+        chain, changes = list(versions.values()), reader.changes(list(versions))
         if scope.wing is not None:
             chain, changes = _within_wing(scope, reader, chain, changes)
         sources = reader.find([checked_id(one.event_id) for one in chain]).values()
@@ -147,7 +148,7 @@ def _edit(
 
     def outcome() -> Statement:
         with scope.reader(STATEMENTS) as reader:
-            chain = reader.versions(known.id)
+            chain = reader.versions([known.id]).get(known.id, ())
         return next((one for one in chain if one.replaces == known.id), None) or read_statement(scope, known.id)
 
     return again(scope.engine, outcome)

@@ -114,10 +114,8 @@ class TokenCodec(Struct, frozen=True, kw_only=True):
         shape = (vectors, len(self.parts))
         return np.empty(shape, np.intp), np.empty(shape, np.complex128)
 
-    def _differences(
-        self, rows: NDArray[np.uint8], room: tuple[NDArray[np.intp], NDArray[np.complex128]]
-    ) -> Floats:
-        places, differences = (one[: len(rows)] for one in room)
+    def _differences(self, rows: NDArray[np.uint8], room: tuple[NDArray[np.intp], NDArray[np.complex128]]) -> Floats:
+        places, differences = room[0][: len(rows)], room[1][: len(rows)]
         np.add(rows[:, 1:], np.arange(len(self.parts), dtype=np.intp) * CENTROIDS, out=places)
         # mode="clip": every place is in range, and the default mode copies through a second buffer.
         return self.table.take(places, mode="clip", out=differences).view(np.float32)

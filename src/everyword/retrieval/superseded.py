@@ -21,10 +21,11 @@ from everyword.retrieval.config import NewestFirst
 from everyword.retrieval.query_analysis import Analysis, Kind, Shape
 from everyword.storage.postings import Seqs
 from everyword.storage.protocol import Reader
+from everyword.storage.rows import Known
 from everyword.text.dates.rules import NUMBER_WORD
 from everyword.text.spans import sentences
 from everyword.text.terms import question_terms, term_counts
-from everyword.types.events import ASSISTANTS, Event, Hit, Score, Span, raw_event_id
+from everyword.types.events import ASSISTANTS, Event, Hit, Score, Span
 from everyword.types.records import RecordKind
 from everyword.types.statements import Statement, Status
 from everyword.types.times import day_in_words
@@ -48,22 +49,23 @@ def current_first(
 
     allowed: places in the log of events that may be shown. as_of: what was known at some time is asked for.
     """
-    stated = reader.statements_of([] if as_of else [hit.seq for hit in hits[:DEPTH]], closed=True)
-    looked_at = [hit for hit in hits[:DEPTH] if hit.seq in stated]
-    any_retracted = any(one.status is Status.RETRACTED for some in stated.values() for one in some)
-    retracted = _retracted(reader) if any_retracted else set[str]()
+    first = () if as_of else hits[:DEPTH]
+    stated = reader.statements_of([hit.seq for hit in first], closed=True)
     terms = set(question_terms(question))
+    over = [(hit, old) for hit in first if (old := _over(stated.get(hit.seq, ()), terms)) is not None]
+    if not over:
+        return list(hits)
+    retracted = _retracted(reader) if any(old.status is Status.RETRACTED for _, old in over) else set[str]()
+    chains = reader.versions([old.id for _, old in over if old.id not in retracted])
+    events = reader.known(version.event_id for chain in chains.values() for version in chain)
     order = list(hits)
-    for hit in looked_at:
-        old = _over(stated[hit.seq], terms)
-        if old is None:
-            continue
+    for hit, old in over:
         place = next(n for n, one in enumerate(order) if one.seq == hit.seq)
         if old.id in retracted:
             order[place] = replace(order[place], replaced_at=old.valid_to)
             continue
-        last = _last_version(reader, old, allowed)
-        if last is None or last[1][0] == hit.seq:
+        last = _last_version(chains.get(old.id, ()), old, events, allowed)
+        if last is None or last[1].seq == hit.seq:
             continue
         new, known = last
         order[place] = replace(order[place], replaced_by=new.event_id, replaced_at=old.valid_to)
@@ -96,28 +98,20 @@ def _retracted(reader: Reader) -> set[str]:
     return {one.statement_id for one in edits if one is not None}
 
 
-def _last_version(reader: Reader, old: Statement, allowed: Seqs | None) -> tuple[Statement, tuple[int, Event]] | None:
+def _last_version(
+    chain: Sequence[Statement], old: Statement, events: Mapping[str, Known], allowed: Seqs | None
+) -> tuple[Statement, Known] | None:
     """Follow the versions of a statement to the last that may be shown: what holds now, or the words that ended it."""
-    for version in reversed(reader.versions(old.id)):
+    for version in reversed(chain):
         if version.id == old.id:
             return None
-        known = _found(reader, version, allowed)
-        if known is not None:
+        known = events.get(version.event_id)
+        if known is not None and (allowed is None or (allowed == known.seq).any()):
             return version, known
     return None
 
 
-def _found(reader: Reader, statement: Statement, allowed: Seqs | None) -> tuple[int, Event] | None:
-    raw_id = raw_event_id(statement.event_id)
-    known = reader.find([raw_id]).get(raw_id) if raw_id is not None else None
-    if known is None or (allowed is not None and not (allowed == known.seq).any()):
-        return None
-    return known.seq, known.event
-
-
-def _with_above(
-    order: Sequence[Hit], place: int, known: tuple[int, Event], statement: Statement, since: str
-) -> list[Hit]:
+def _with_above(order: Sequence[Hit], place: int, known: Known, statement: Statement, since: str) -> list[Hit]:
     """Put a hit of what holds now above the one that it replaced."""
     seq, event = known
     old = order[place]
@@ -213,15 +207,16 @@ class _Stated:
 
     def __init__(self, hit: Hit, terms: AbstractSet[int], wanted: Wanted) -> None:
         quote = hit.event.text[hit.span.start : hit.span.end]
-        said = {one: terms & term_counts(one).keys() for one in (quote[span.start : span.end] for span in sentences(quote))}
+        said = [quote[span.start : span.end] for span in sentences(quote)]
         self.hit = hit
-        self.touched = max(said.values(), key=len, default=set[int]())
-        self._said, self._terms, self._wanted = said, terms, wanted
+        self._shared = {one: terms & term_counts(one).keys() for one in said}
+        self.touched = max(self._shared.values(), key=len, default=set[int]())
+        self._terms, self._wanted = terms, wanted
 
     @cached_property
     def _best(self) -> tuple[str, AbstractSet[int]]:
         """Find the best sentence that states something."""
-        stated = ((one, shared) for one, shared in self._said.items() if self._states(one))
+        stated = ((one, shared) for one, shared in self._shared.items() if self._states(one))
         return max(stated, key=lambda one: len(one[1]), default=("", set[int]()))
 
     def _states(self, sentence: str) -> bool:

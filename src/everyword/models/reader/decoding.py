@@ -172,19 +172,26 @@ def best_span(begins: Matrix, ends: Matrix, longest: int) -> tuple[float, int, i
 
 
 def _runs(row: ReadingRow, begins: Matrix, inside: Matrix, least: float, bridge: int) -> list[list[int]]:
-    """Group words that are likely inside; a likely beginning starts a group. The first token speaks for its word."""
+    """Group words that are likely inside; a likely beginning starts a group. The first token speaks for its word.
+
+    bridge: words within a group that may look as if they were outside; then a group of one word ("Please | always
+    answer") goes on in the next word, too.
+    """
     found: list[list[int]] = []
     gap: list[int] = []  # tokens since the last word inside
     missed, word_in = bridge + 1, False  # words since then
+    words = 0  # of the last group
     for n in row.own():
         if row.first[n]:
             word_in = bool(begins[n] + inside[n] >= least)
             missed += not word_in
             if word_in:
-                if missed > bridge or begins[n] > inside[n]:
+                if missed > bridge or (begins[n] > inside[n] and not (bridge and words == 1 and not missed)):
                     found.append([])
+                    words = 0
                 else:
                     found[-1] += gap
+                words += 1
                 gap, missed = [], 0
         if word_in:
             found[-1].append(n)

@@ -76,9 +76,12 @@ class StatementRows(SpaceRows):
         """Count how often what is known was said again, for the most frequent, by statement."""
         return self._pairs("confirmations", limit)
 
-    def versions(self, id: str) -> list[Statement]:
-        """Read the whole chain that a statement belongs to, the oldest first."""
-        return list(map(statement_of, self._rows("statement_versions", id)))
+    def versions(self, ids: Sequence[str]) -> dict[str, list[Statement]]:
+        """Read the whole chain that each of some statements belongs to, the oldest first."""
+        chains: dict[str, list[Statement]] = {}
+        for *row, asked in self._rows_of("statement_versions", ids):
+            chains.setdefault(asked, []).append(statement_of(row))
+        return chains
 
     def changes(self, ids: Sequence[str]) -> list[Change]:
         """Read the journal of some statements, the oldest first."""

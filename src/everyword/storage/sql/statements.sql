@@ -68,18 +68,18 @@ GROUP BY target ORDER BY count(*) DESC, target LIMIT $2;
 -- from going through all statements of the space for the few of a chain.
 -- name: statement_versions
 WITH RECURSIVE
-  back (id, replaces) AS (
-    SELECT id, replaces FROM statements WHERE space = $1 AND id = $2
-    UNION SELECT statements.id, statements.replaces FROM back CROSS JOIN statements
+  back (asked, id, replaces) AS (
+    SELECT id, id, replaces FROM statements WHERE space = $1 AND id = ANY($2::text[])
+    UNION SELECT asked, statements.id, statements.replaces FROM back CROSS JOIN statements
     WHERE statements.space = $1 AND statements.id = back.replaces
   ),
-  chain (id) AS (
-    SELECT id FROM back
-    UNION SELECT statements.id FROM chain CROSS JOIN statements
+  chain (asked, id) AS (
+    SELECT asked, id FROM back
+    UNION SELECT asked, statements.id FROM chain CROSS JOIN statements
     WHERE statements.space = $1 AND statements.replaces = chain.id
   )
 SELECT statements.number, statements.id, statements.seq, kind, status, replaces, statements.recorded_at, closed_at,
-       valid_from, valid_to, body, events.id, events.text, events.at_offset
+       valid_from, valid_to, body, events.id, events.text, events.at_offset, asked
 FROM chain CROSS JOIN statements
   JOIN events ON {postgres: events.space = statements.space AND} events.seq = statements.seq
 WHERE statements.space = $1 AND statements.id = chain.id ORDER BY statements.number;
