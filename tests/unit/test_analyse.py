@@ -292,6 +292,23 @@ def test_a_vague_time_is_not_certain() -> None:
     assert not window.certain
 
 
+@pytest.mark.parametrize(
+    ("question", "ahead"),
+    [
+        ("What are Bruno's plans for December?", True),
+        ("Can you recommend a film for tonight?", True),
+        ("Any tips for my trip this weekend?", True),
+        ("What did I say today?", False),
+        ("How many weddings have I attended this year?", False),
+        ("Can you suggest something like what I cooked last Saturday?", False),
+    ],
+)
+def test_a_time_is_ahead_if_nothing_can_have_been_said_in_it(question: str, ahead: bool) -> None:
+    (window,) = analyse(question, NOW).windows
+    assert window.ahead is ahead
+    assert window.start >= NOW if ahead else window.start < NOW
+
+
 def _having(flag: str, *questions: str) -> list[tuple[str, str]]:
     return [(flag, question) for question in questions]
 

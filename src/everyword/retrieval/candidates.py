@@ -134,6 +134,14 @@ class Gathered(NamedTuple):
     question: Question | None  # as the model encodes it
 
 
+def slack_of(window: Window) -> timedelta:
+    """Tell how far from a time an event may still be about it.
+
+    What is to come has no events yet, except in a calendar: "a film for tonight" must not find what was just said.
+    """
+    return timedelta(0 if window.ahead else SLACK_DAYS[window.granularity])
+
+
 def searchable_windows(asked: Analysis) -> list[Window]:
     """List the times that an event can lie in or near; a vague one or a lifetime says too little."""
     return [window for window in asked.windows if window.certain and window.granularity in SLACK_DAYS]
@@ -252,7 +260,7 @@ def _vouched(scope: SearchScope) -> Seqs:
 def _add_time(arms: dict[str, Places], scope: SearchScope, arm: Arm, question: Question | None, time: Window) -> None:
     """Search one time alone: events of other times may match better and crowd its events out."""
     reader, _, terms, model, allowed = scope
-    slack = timedelta(days=SLACK_DAYS[time.granularity])  # what happened in it, or was told of soon after
+    slack = slack_of(time)  # what happened in it, or was told of soon after
     then = reader.matching(Filter(since=_shifted(time.start, -slack), until=_shifted(time.end, slack)))
     if then is not None and allowed is not None:
         then = np.intersect1d(then, allowed, assume_unique=True)

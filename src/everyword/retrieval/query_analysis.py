@@ -53,6 +53,7 @@ class Window(Struct, frozen=True, kw_only=True):
     end: datetime
     granularity: Granularity
     certain: bool
+    ahead: bool = False  # it was still to come when the question was asked
 
 
 class Analysis(Struct, frozen=True, kw_only=True):
@@ -95,19 +96,19 @@ def _analysed(text: str, now: datetime) -> Analysis:
         order=_order(undated.lower()),
         addressed=_seen(_ADDRESSED, text.lower()),
     )
-    kind = _kind(signs)
+    kind, advice = _kind(signs), _seen(_ADVICE, signs.whole)
     return Analysis(
         kind=kind,
         shape=_shape(signs, kind),
         names=names,
-        windows=tuple(_window(mention) for mention in mentions if not mention.repeats),
+        windows=tuple(_window(mention, now, advice=advice) for mention in mentions if not mention.repeats),
         current=_current(signs, kind),
         says_now=_says_now(signs.whole),
         past=signs.dated or _asks_past(signs),
         first_last=signs.order,
         effects=_seen(_EFFECTS, signs.whole) and not _seen(_WHY, asked),
         addressed=signs.addressed,
-        hypothetical=_seen(_HYPOTHETICAL, asked) and not _seen(_ADVICE, signs.whole),
+        hypothetical=_seen(_HYPOTHETICAL, asked) and not advice,
     )
 
 
@@ -227,8 +228,12 @@ def _is_initial(token: str) -> bool:
 # Times
 
 
-def _window(mention: DateMention) -> Window:
-    return Window(start=mention.start, end=mention.end, granularity=mention.granularity, certain=mention.certain)
+def _window(mention: DateMention, now: datetime, *, advice: bool) -> Window:
+    # "Any tips for this weekend?" asks about what is left of it.
+    start = max(mention.start, now) if advice and mention.end > now else mention.start
+    return Window(
+        start=start, end=mention.end, granularity=mention.granularity, certain=mention.certain, ahead=start >= now
+    )
 
 
 def _without(text: str, mentions: list[DateMention]) -> str:

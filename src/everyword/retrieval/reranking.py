@@ -6,19 +6,20 @@ Boosts add what is known about an event besides its words: speaker, role, source
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everyword.models.protocol import LateInteraction, Question, Reranker
 from everyword.retrieval.candidates import (
-    SLACK_DAYS,
     WORDS_ARM,
     Candidate,
     Candidates,
     Placement,
     SearchScope,
     searchable_windows,
+    slack_of,
 )
 from everyword.retrieval.config import SearchConfig
 from everyword.retrieval.late_interaction import (
@@ -40,7 +41,7 @@ from everyword.types.events import ASSISTANTS, Event, Span
 from everyword.types.times import to_micros
 from everyword.types.trust import is_vouched, trust_of
 
-_MICROS_A_DAY = 86_400_000_000
+_MICROSECOND = timedelta(microseconds=1)
 
 
 def rerank(
@@ -125,10 +126,10 @@ def _boosts_of(teller: Teller, config: SearchConfig, asked: Analysis, people: Na
 
 
 def _closeness(window: Window, times: Sequence[int]) -> NDArray[np.float64]:
-    """Return 1 inside a window, and less with the distance outside."""
+    """Return 1 inside a window, and less with the distance outside, down to 0."""
     start, end, at = to_micros(window.start)[0], to_micros(window.end)[0], np.array(times)
     outside = np.maximum(np.maximum(start - at, at - end), 0)
-    return np.exp(-outside / (SLACK_DAYS[window.granularity] * _MICROS_A_DAY))
+    return np.exp(-outside / max(slack_of(window) / _MICROSECOND, 1.0))
 
 
 def cross_encoder_stage(
