@@ -264,12 +264,12 @@ def test_answers_that_make_no_sense_are_told(memory: Memory, clock: Clock) -> No
 # Time
 
 
-def test_it_expires_a_day_after_its_date(memory: Memory) -> None:
+def test_it_expires_with_its_date(memory: Memory) -> None:
     say(memory, BILL)
     saturday = datetime(2026, 3, 7, tzinfo=UTC)  # Friday's end
-    assert len(memory.intents.list(now=saturday + DAY)) == 1
-    assert memory.intents.list(now=saturday + DAY + timedelta(minutes=1)) == []
-    (expired,) = memory.intents.list(status="expired", now=saturday + 2 * DAY)
+    assert len(memory.intents.list(now=saturday - timedelta(minutes=1))) == 1
+    assert memory.intents.list(now=saturday) == []
+    (expired,) = memory.intents.list(status="expired", now=saturday + DAY)
     assert expired.statement == BILL.rstrip(".")
 
 

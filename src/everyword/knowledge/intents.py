@@ -73,7 +73,6 @@ _USUALLY_LASTS = 0.25
 _WHOLE_TERMS = 2
 
 EXPIRES_DAYS = 60  # after an answer, if there is no date
-GRACE = timedelta(days=1)  # after a date, in which it may still be told that it was done
 DEFERRED = timedelta(days=7)  # where nobody says until when
 # Urgency: what is spoken of now is warmer; a date adds its bonus, and doubles all of it inside a day.
 BASE_URGENCY, WARMTH, COOLS_PER_HOUR = 0.2, 0.2, 0.01
@@ -373,7 +372,7 @@ def _with_status(intent: Intent, chain: _Chain, answers: Sequence[Answered], now
 def _expired(intent: Intent, last: Answered | None, now: datetime) -> bool:
     """Tell whether its time is over: past its date, or so old that it was likely done or dropped without a word."""
     if intent.deadline is not None:
-        return now - intent.deadline > GRACE
+        return intent.deadline <= now
     if last is not None:
         return now - max(intent.last_at, last.ground.at) > timedelta(days=EXPIRES_DAYS)
     return intent.density < STALE
