@@ -65,23 +65,28 @@ export function useArrival(run) {
  *  Layout effects: others run later than a timer may fire. */
 export function useTyped(value, report, pause) {
   const [text, setText] = useState(value);
+  const held = useRef(value); // the text as it is now: a timer that was set before must not report an older one
   const last = useRef(value); // reported, or received from elsewhere
+  const put = (typed) => {
+    held.current = typed;
+    setText(typed);
+  };
   const reportNow = () => {
-    if (text.trim() === last.current) return;
-    last.current = text.trim();
+    if (held.current.trim() === last.current) return;
+    last.current = held.current.trim();
     report(last.current);
   };
   useLayoutEffect(() => {
     if (value === last.current) return;
     last.current = value;
-    setText(value);
+    put(value);
   }, [value]);
   useLayoutEffect(() => {
     const timer = setTimeout(reportNow, pause);
     return () => clearTimeout(timer);
   }, [text]);
-  useArrival(() => setText(last.current));
-  return [text, setText, reportNow];
+  useArrival(() => put(last.current));
+  return [text, put, reportNow];
 }
 
 /** Show a dialog over the page, whatever becomes of the list below it; without an argument, none. */
