@@ -7,7 +7,6 @@ before it, and one that holds no more names the line that replaced it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
@@ -19,7 +18,6 @@ from types import MappingProxyType
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from everyword.lazy_patterns import lazy_pattern
 from everyword.models.protocol import Tokenizer
 from everyword.retrieval.answer import ASKS_DONE, ENOUGH, content_terms, is_grounded
 from everyword.retrieval.dedup import NearDuplicates
@@ -30,7 +28,7 @@ from everyword.storage.protocol import Reader
 from everyword.storage.rows import Known
 from everyword.text.dates import Granularity, date_notes
 from everyword.text.rendering import fence_tokens, fenced, one_line, speaker_line
-from everyword.text.spans import asks
+from everyword.text.spans import asks, refers_back
 from everyword.text.terms import term_counts
 from everyword.types.events import Citation, Context, Event, Filter, Hit, Hits, Span
 from everyword.types.records import RecordKind, events_of, shown_as_edit
@@ -425,12 +423,7 @@ def _is_current(reader: Reader, seq: int) -> bool:
     return any(one.status is Status.CURRENT for one in reader.statements_of([seq]).get(seq, ()))
 
 
-# A line that begins with an answer or a pronoun. A line shorter than `_SHORT` needs its preceding turn too.
-_REFERS_BACK = lazy_pattern(
-    r"\W*(?:yes|yeah|yep|yup|no|nope|nah|sure|exactly|absolutely|definitely|true|same|both|neither|maybe|probably|"
-    r"of course|me too|it|it's|that|that's|this|these|those|they|they're|he|he's|she|she's|there|then|so|because)\b",
-    re.IGNORECASE,
-)
+# A line shorter than this needs its preceding turn, too.
 _SHORT = 6  # words
 
 
@@ -449,7 +442,7 @@ def preceding_turns(reader: Reader, hits: Sequence[Hit], which: Filter) -> dict[
 
 
 def _needs_context(text: str) -> bool:
-    return _REFERS_BACK.match(text) is not None or len(text.split(None, _SHORT)) < _SHORT
+    return refers_back(text) or len(text.split(None, _SHORT)) < _SHORT
 
 
 _GROUNDS = "Answer from the numbered lines below alone, and name the numbers you used."

@@ -28,9 +28,9 @@ from everyword.models.protocol import Tokenizer
 from everyword.retrieval.instructions import LEAST_WORTH, worth_telling
 from everyword.storage.protocol import Reader
 from everyword.text.rendering import fence_tokens, fenced, one_line
-from everyword.text.spans import sentences
+from everyword.text.spans import points_back, sentences
 from everyword.text.terms import question_terms
-from everyword.types.events import ASSISTANTS, SAVED_ON_REQUEST, Citation, Event, Score, Span, raw_event_id
+from everyword.types.events import ASSISTANTS, SAVED_ON_REQUEST, USERS, Citation, Event, Score, Span, raw_event_id
 from everyword.types.intents import LIVE, Identity, Intent, IntentCategory, WakeUp, WakeUpLine
 from everyword.types.statements import BY_HAND, Statement, StatementKind, Status
 from everyword.types.times import day_in_words
@@ -274,7 +274,7 @@ def _may_be_told(request: WakeUpRequest, one: Statement, event: Event, rule: Rul
         return True
     if request.project is not None and event.wing not in (None, request.project):
         return False
-    understood = one.about is not None or one.kind in _WITHOUT_SUBJECT
+    understood = (one.about is not None or one.kind in _WITHOUT_SUBJECT) and not points_back(one.quote)
     return one.extractor == BY_HAND or (understood and worth_telling(one) >= rule.least)
 
 
@@ -337,7 +337,9 @@ def _asked_lines(request: WakeUpRequest) -> Iterator[Candidate]:
 
 def _asked_for(event: Event) -> Span | None:
     """Find what somebody asked to be remembered: after "remember that", or a short text saved by an agent's tool."""
-    match = _ASKED.search(event.text[:_SCANNED])
+    # People who talk to each other say it, too: "Remember that epic block in Game 7?"
+    to_assistant = event.speaker is None or (event.role or "").lower() in USERS
+    match = _ASKED.search(event.text[:_SCANNED]) if to_assistant else None
     if match:
         return Span(*match.span(1))
     # A message has a role; agents save whole conversations as well.

@@ -80,6 +80,24 @@ def asks(text: str) -> bool:
     return ending.endswith(_GREEK_QUESTION_ENDS) and _GREEK.search(ending, max(0, len(ending) - 100)) is not None
 
 
+_ANSWER = lazy_pattern(
+    r"\W*(?:yes|yeah|yep|yup|no|nope|nah|sure|exactly|absolutely|definitely|true|same|both|neither|maybe|probably|"
+    r"of course|me too|then|so|because)\b",
+    re.IGNORECASE,
+)
+_POINTER = lazy_pattern(r"\W*(?:it|that|this|these|those|they|he|his|she|her|their|there)\b", re.IGNORECASE)
+
+
+def points_back(text: str) -> bool:
+    """Tell whether a text begins with a word for somebody or something that was named before."""
+    return _POINTER.match(text) is not None
+
+
+def refers_back(text: str) -> bool:
+    """Tell whether a text begins with an answer or points back, so that it means little without what came before."""
+    return points_back(text) or _ANSWER.match(text) is not None
+
+
 def windows(text: str) -> list[TextWindow]:
     """Divide what is searchable of a text into windows of about the same size, which end where a sentence ends."""
     most = _window_chars(text)
