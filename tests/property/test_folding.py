@@ -22,7 +22,7 @@ THINGS = ("boiler", "garden", "deadline", "service", "zorblax")
 SAID = ("broke", "failed again", "is behind", "needs a repair", "came back in the rain", "stopped")
 SMALL_TALK = ("Good morning.", "See you.")
 ROLES = ("user", "user", "user", "user", "assistant", "system")
-MERGING = "[thresholds]\nmerge = 0.6\nneighbour = 0.0\n"  # so that a few events are enough for merges and links
+MERGING = "[thresholds]\nmerge = 0.5\nneighbour = 0.0\n"  # so that a few events are enough for merges and links
 
 clauses = st.builds(lambda thing, said: f"the {thing} {said}", st.sampled_from(THINGS), st.sampled_from(SAID))
 texts = st.one_of(

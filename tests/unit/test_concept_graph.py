@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from everyword.knowledge.concept_graph import Graph, Moment, Node, Vector, load_profile, summed
+from everyword.knowledge.concept_graph import Graph, Moment, Node, Vector, joining, load_profile, summed
+from everyword.knowledge.concept_labels import label_of
 
 DIMS = 64
 THEMES = 6
@@ -78,6 +79,36 @@ def test_the_centre_is_the_same_by_whatever_way_it_came_about(
     again.drop("gone")
     assert again.centre.square == graph.centre.square
     assert nearest_to(again, fresh[0][0]) == nearest_to(graph, fresh[0][0])
+
+
+def test_an_event_that_does_not_say_the_label_must_be_nearer_to_join() -> None:
+    graph = Graph("s", load_profile("general"), None)
+    axes = np.eye(DIMS)
+    for axis in range(8, 32):  # so many others that thresholds are near to those of the profile
+        graph.put(node(f"other {axis}", [np.rint(127 * axes[axis]).astype(np.int8)] * EACH))
+    graph.put(Node(id="co_boiler", label="the boiler", size=3, total=3 * 127 * axes[0]))
+    vectors = [np.rint(127 * (near * axes[0] + (1 - near**2) ** 0.5 * axes[1])).astype(np.int8) for near in (0.63, 0.7)]
+
+    def joined(vector: NDArray[np.int8], *terms: str) -> bool:
+        moment = Moment(seq=1, event_id="ev", at=0, founds=True, vector=vector, terms=terms)
+        return bool(joining(graph, moment).operations)
+
+    near, nearer = vectors
+    assert joined(near, "boiler", "kitchen")
+    assert not joined(near, "kitchen")
+    assert joined(nearer, "kitchen")
+
+
+def test_a_label_covers_three_of_four_events_or_those_that_are_like_the_others() -> None:
+    said = [["The boiler broke."], ["The boiler leaks."], ["No hot water."]]
+    things = [["boiler"], ["boiler"], ["hot water"]]
+
+    def label(near: tuple[bool, ...]) -> str:
+        return label_of(said, things, "The boiler broke.", ({}, 50), near=near).label
+
+    assert label((True, True, True)) == "boiler"
+    assert label((False, False, True)) == "boiler"
+    assert label((True, True, False)) == ""
 
 
 def test_a_graph_of_nothing_and_of_another_model_has_no_centre() -> None:

@@ -296,8 +296,8 @@ def test_wings_share_a_concept_but_not_each_others_words(memory: Memory) -> None
 def test_a_concept_is_told_when_it_first_has_a_label_and_once() -> None:
     unsure, sure = ("boiler breaks {} more", "the boiler breaks {} more")
     with Memory.open(":memory:", "hashing", reader="none") as memory:
-        for word in ("once", "twice", "thrice"):
-            memory.add(unsure.format(word), wing="home")
+        for told in (unsure.format("once"), unsure.format("twice"), sure.format("thrice")):
+            memory.add(told, wing="home")
         (made,) = [entry.node_id for entry in memory.concepts.journal() if entry.action == "add_node"]
         assert memory.concepts.get(made).concept.label == ""
         home, read = memory.wing("home"), memory.changes().position

@@ -52,7 +52,7 @@ _FAR = -2.0  # below every cosine
 _STEPS = 64  # the centre is rounded to parts of one, so that products stay exact
 _PRIOR = 48  # events that the usual centre of a model counts as: the mean of a few says little
 _NO_LENGTH = 1e-6
-CAUTION = 0.2  # how far thresholds are raised towards 1 in an empty graph
+CAUTION = 0.12  # how far thresholds are raised towards 1 in an empty graph
 
 
 class Moment(Struct, frozen=True, kw_only=True, eq=False):
@@ -132,6 +132,10 @@ class Centre:
             total = total + _PRIOR * prior
         self._steps = np.rint(total * (_STEPS / (count + _PRIOR))) if count else np.zeros(0)
         self.square = float(np.dot(self._steps, self._steps)) / _STEPS**2
+
+    def seen_from(self, vector: NDArray[np.int8]) -> Vector:
+        """Give a vector as seen from the centre."""
+        return vector - self._steps / _STEPS if len(vector) == len(self._steps) else vector.astype(np.float64)
 
     def times(self, vectors: Vector) -> Vector | float:
         """Multiply a vector, or each of several."""
@@ -277,14 +281,15 @@ class Graph:
         """Compare two events as seen from the centre."""
         if len(one.vector) == 0 or len(one.vector) != len(other.vector):
             return _FAR
-        mine, theirs = one.vector.astype(np.float64), other.vector.astype(np.float64)
-        centre = self.centre
-        first, second = float(centre.times(mine)), float(centre.times(theirs))
-        product = float(np.dot(mine, theirs)) - first - second + centre.square
-        square = (float(np.dot(mine, mine)) - 2 * first + centre.square) * (
-            float(np.dot(theirs, theirs)) - 2 * second + centre.square
-        )
-        return round(product / math.sqrt(square), 9) if square > 0 else _FAR
+        return cosine_of(self.centre.seen_from(one.vector), self.centre.seen_from(other.vector))
+
+    def are_near(self, vectors: Sequence[NDArray[np.int8]]) -> list[bool]:
+        """Tell of each event of a concept whether it is so like the others that it belongs without saying its label."""
+        if len({len(vector) for vector in vectors}) != 1:
+            return [False] * len(vectors)
+        seen = [self.centre.seen_from(vector) for vector in vectors]
+        total, least = sum(seen[1:], seen[0]), self.limit(self.profile.thresholds.unsaid)
+        return [cosine_of(one, total - one) >= least for one in seen]
 
     def kept_apart(self, one: str, other: str) -> bool:
         """Tell whether a person said that two do not belong together."""
@@ -323,6 +328,12 @@ class Graph:
         self._whole, self._centre = (whole, many), None
 
 
+def cosine_of(one: Vector, other: Vector) -> float:
+    """Compare two vectors."""
+    lengths = math.sqrt(float(np.dot(one, one)) * float(np.dot(other, other)))
+    return round(float(np.dot(one, other)) / lengths, 9) if lengths else _FAR
+
+
 def summed(vectors: Iterable[NDArray[np.int8]]) -> Vector:
     """Add vectors, exactly."""
     total = np.zeros(0)
@@ -347,7 +358,7 @@ _MOST_ABSORBED = 2_000  # events of the smaller of two concepts that are merged:
 def joining(graph: Graph, moment: Moment) -> UpdatePlan:
     """Let an event join the nearest concept, if that is near enough."""
     for id, cosine in graph.near(moment.vector, 1, most=2, least=graph.limit(graph.profile.thresholds.join)):
-        if not graph.kept_apart(moment.event_id, id):
+        if _may_join(graph, moment, graph.nodes[id], cosine):
             return UpdatePlan(operations=(_join(moment, id, cosine),))
     return UpdatePlan()
 
@@ -383,8 +394,16 @@ def gathering(graph: Graph, node: Node) -> UpdatePlan:
     near = graph.near_loose(
         node.total, node.size, most=_MOST_COMPARED, least=graph.limit(graph.profile.thresholds.join)
     )
-    fitting = [(one, cosine) for one, cosine in near if not graph.kept_apart(one.event_id, node.id)]
+    fitting = [(one, cosine) for one, cosine in near if _may_join(graph, one, node, cosine)]
     return UpdatePlan(operations=tuple(_join(one, node.id, cosine) for one, cosine in fitting))
+
+
+def _may_join(graph: Graph, moment: Moment, node: Node, cosine: float) -> bool:
+    """Tell whether an event near a concept belongs to it: it says the label, or is very near."""
+    if graph.kept_apart(moment.event_id, node.id):
+        return False
+    said = not node.label or not set(terms_of([node.label])).isdisjoint(moment.terms)
+    return said or cosine >= graph.limit(graph.profile.thresholds.unsaid)
 
 
 def relating(graph: Graph, node: Node, moment: Moment) -> UpdatePlan:
@@ -448,8 +467,9 @@ _LONGEST = 1 << 16  # bytes of a profile
 class Thresholds(Struct, frozen=True, kw_only=True):
     """Cosines, seen from the centre of the graph, from which on things belong together. See docs/folding.md."""
 
-    join: float = 0.55  # of an event and the mean of a concept that it joins
-    found: float = 0.45  # of an event and others that found a concept with it, on average
+    join: float = 0.6  # of an event and the mean of a concept that it joins
+    unsaid: float = 0.65  # the same, of an event that does not say what the concept is called
+    found: float = 0.5  # of an event and others that found a concept with it, on average
     pair: float = 0.3  # of any two founders
     merge: float = 0.85  # of two concepts that become one
     neighbour: float = 0.2  # of two concepts that are related

@@ -30,7 +30,8 @@ _LONGEST_PHRASE = 3  # words
 _SHORTEST, _LONGEST = 3, 40  # letters of a word
 _LEAST_SHARE = 0.4  # of a concept's events that have the term it is named by
 _LEAST_LIFT = 2.0  # how much more often they have it than other events
-_LEAST_NAMED = 0.5  # of the events with the term in which it stands in a name or a value
+_LEAST_NAMED = 0.6  # of the events with the term in which it stands in a name or a value
+_LEAST_COVERED = 0.75  # of a concept's events that have the term or are very like the others
 _PHRASE_SHARE = 0.5  # of the events with a term that have the phrase which is shown for it
 # Stems in a fifth or more of 981 conversations of the training text: they name no theme.
 _IN_ALL_TALK = frozenset(
@@ -75,19 +76,27 @@ def label_of(
     central: str,
     background: tuple[Mapping[str, int], int] = ({}, 0),
     *,
+    near: Sequence[bool] = (),
     is_taken: Callable[[str], bool] = lambda _: False,
 ) -> Label:
     """Name what events are about.
 
     said: the quotes of each event. things: the names and values in it, which are more often what it is about.
     central: the quote that is most like all of them. background: the terms of other events, counted, and their number.
+    near: whether each is so like the others that it need not say the label.
     """
     named = [
         terms_of([*one, *(word for quote in quotes for word in _DETERMINED.findall(quote[:MOST_READ]))])
         for one, quotes in zip(things, said, strict=True)
     ]
     valued = Counter(term for one in things for term in terms_of(one))
-    scores = _scores([terms_of(quotes) for quotes in said], named, valued, *background)
+    held = [terms_of(quotes) for quotes in said]
+    covered = [terms for terms, one in zip(held, near or [True] * len(held), strict=True) if not one]
+    scores = {
+        term: score
+        for term, score in _scores(held, named, valued, *background).items()
+        if sum(term not in terms for terms in covered) <= (1 - _LEAST_COVERED) * len(held)
+    }
     written, words = _phrases(things), _forms(said)
     shown = [_shown(term, written, words) for term in sorted(scores, key=lambda term: (-scores[term], term))]
     free = [phrase[:LONGEST_LABEL] for phrase in dict.fromkeys(shown) if not is_taken(phrase[:LONGEST_LABEL])]

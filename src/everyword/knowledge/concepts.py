@@ -345,6 +345,7 @@ def _found(reader: Reader, ids: Sequence[str], wing: str | None, as_of: datetime
 
 Value = TypeVar("Value")
 
+_NO_VECTOR = np.zeros(0, np.int8)
 _RULES = "rules"  # who words a concept where no LLM did
 _MOST_NAMES = 8  # of a concept
 
@@ -527,11 +528,13 @@ class Executor:
         if not said:
             return {"label": "", "description": "", "keys": [], "names": [], "written_by": _RULES}
         id = None if node is None else node.id
+        vectors = self.log.vectors(seqs)
         found = label_of(
             [said[seq].quotes for seq in sorted(said)],
             [said[seq].things for seq in sorted(said)],
             said[self._central(sorted(said))].quotes[0],
             self._background(id, seqs),
+            near=self.graph.are_near([vectors.get(seq, _NO_VECTOR) for seq in sorted(said)]),
             is_taken=lambda label: self._writer.concept_of_label(label) not in (None, id),
         )
         names = Counter(name for one in said.values() for name in one.names)
