@@ -9,13 +9,13 @@ import pytest
 from evals.reading import calibration_error, same_date, scores
 
 from everyword import Memory
-from everyword.knowledge.reading import said_date, turn_of
+from everyword.knowledge.reading import read_event, said_date, turn_of
 from everyword.models.reader import decoding
 from everyword.models.reader.reader import Reader
 from everyword.models.reader.rows import RowWriter, Side, sentences
 from everyword.models.tokenizers import Encoding, open_tokenizer
 from everyword.models.weights import EVERYWORD_SMALL, find_model
-from everyword.text.spans import prose
+from everyword.text.spans import points_back, prose
 from everyword.types.events import Event, Span
 from everyword.types.statements import SaidDate
 
@@ -51,6 +51,26 @@ def test_two_readers_find_the_same_with_the_same_confidence() -> None:
     first, second = ([reader.read(turn, turns[0]) for turn in turns] for reader in readers)
     assert first == second
     assert all(reading.statements for reading in first)
+
+
+def test_a_statement_does_not_end_in_a_conjunction() -> None:
+    texts = (
+        "We held some fairs and got to meet some people. It was great!",
+        "I like Jay and Lin because their songs are also very nice",
+        "family love and support is the best!",
+    )
+    for text in texts:
+        event = Event(text=text, speaker="Ana", at=MONDAY, recorded_at=MONDAY)
+        quotes = [one.quote for one in read_event(Reader.shipped(), event).statements]
+        assert quotes
+        assert [one for one in quotes if one.endswith((" and", " because"))] == []
+
+
+def test_a_word_for_what_was_named_before_points_back_wherever_it_stands() -> None:
+    for text in ("It is a lovely town", "I'm stoked for my game there", "we're all from the same firm", "I told him"):
+        assert points_back(text), text
+    for text in ("I have a game in Seattle this month", "My sister keeps her bees on a roof", "I said that I am vegan"):
+        assert not points_back(text), text
 
 
 @pytest.mark.parametrize("text", ["09:30", "$500", "", "   ", "ok :-)", "> but that is what he said\n", "``` open"])

@@ -117,6 +117,13 @@ def test_what_was_considered_or_need_not_be_done_makes_none(memory: Memory) -> N
     assert memory.intents.list(status="any") == []
 
 
+def test_a_date_alone_makes_none(memory: Memory) -> None:
+    say(memory, "When do you have to pay the rent?", speaker="Bo")
+    say(memory, "by Thursday")
+    assert [one.quote for one in memory.statements()] == ["by Thursday"]
+    assert memory.intents.list() == []
+
+
 def test_without_the_reader_there_are_none() -> None:
     with Memory.open(":memory:", embedder="none", reader="none") as memory:
         say(memory, BILL)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from everyword.lazy_patterns import lazy_pattern
 from everyword.models.reader.decoding import FoundEntity, FoundStatement
 from everyword.models.reader.reader import Reader, TurnReading
 from everyword.text.dates.finder import find_dates
@@ -26,6 +27,10 @@ USER = "user"  # the speaker of an event that names none
 _DONE = "done"
 _CONFIDENCE = 8  # its place in a stored statement
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
+# A conjunction after the last word of a statement: what it leads to is another one.
+_GOES_ON = lazy_pattern(
+    r"[\s,]+(?:and|or|but|because|und|oder|aber|weil|et|ou|mais|y|pero|porque|e|mas)\Z", re.IGNORECASE
+)
 # Kinds whose dates lie behind the speaker, and ahead of them; verbs decide for the others.
 _LOOKS_BACK = {"event": True, "plan": False, "task": False}
 
@@ -126,6 +131,8 @@ def _place(letters: Composed, one: FoundEntity | FoundStatement) -> dict[str, in
 
 def _statement(event: Event, turn: EventTurn, previous: EventTurn | None, one: FoundStatement) -> ReadStatement:
     span = _below_heading(event.text, one.start, one.end)
+    if goes_on := _GOES_ON.search(event.text, span.start, span.end):
+        span = Span(span.start, goes_on.start())
     return ReadStatement(
         span=span,
         quote=event.text[span.start : span.end],

@@ -360,7 +360,10 @@ def _intent_lines(request: WakeUpRequest) -> Iterator[Candidate]:
         ground = shown[intent.id]
         event = events.get(ground.event_id)
         elsewhere = event is None or (project is not None and event.wing not in (None, project))
-        if elsewhere or (intent.due is None and len(question_terms(intent.statement)) < _LEAST_WORDS):
+        vague = points_back(intent.statement) or (
+            intent.due is None and len(question_terms(intent.statement)) < _LEAST_WORDS
+        )
+        if elsewhere or vague:
             continue
         reasons = [
             _score("to do", _INTENT * (1 + intent.priority), intent.reason or "a goal not met"),

@@ -86,16 +86,17 @@ _ANSWER = lazy_pattern(
     re.IGNORECASE,
 )
 _POINTER = lazy_pattern(r"\W*(?:it|that|this|these|those|they|he|his|she|her|their|there)\b", re.IGNORECASE)
+_POINTER_WITHIN = lazy_pattern(r"\b(?:it|they|them|he|him|she|there|the same)\b", re.IGNORECASE)
 
 
 def points_back(text: str) -> bool:
-    """Tell whether a text begins with a word for somebody or something that was named before."""
-    return _POINTER.match(text) is not None
+    """Tell whether a text has a word for somebody or something that was named before."""
+    return _POINTER.match(text) is not None or _POINTER_WITHIN.search(text) is not None
 
 
 def refers_back(text: str) -> bool:
     """Tell whether a text begins with an answer or points back, so that it means little without what came before."""
-    return points_back(text) or _ANSWER.match(text) is not None
+    return _POINTER.match(text) is not None or _ANSWER.match(text) is not None
 
 
 def windows(text: str) -> list[TextWindow]:
