@@ -80,7 +80,6 @@ class VectorsConformance:
     ) -> None:
         # As past the size where an exact scan is too dear, with a shortlist that leaves out a tenth.
         monkeypatch.setattr(pooled_module, "EXACT_UP_TO", 50)
-        monkeypatch.setattr(pooled_module, "_LEAST_PREFIX", DIMS // 2)
         monkeypatch.setattr(pooled_module, "SHORTLIST_LEAST", 420)
         monkeypatch.setattr(pooled_module, "_NARROW", 0)
         self.seal_at(monkeypatch, 64)
@@ -93,7 +92,6 @@ class VectorsConformance:
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(pooled_module, "EXACT_UP_TO", 120)
-        monkeypatch.setattr(pooled_module, "_LEAST_PREFIX", DIMS // 2)
         monkeypatch.setattr(pooled_module, "SHORTLIST_LEAST", 20)
         model, vectors = self._filled(store, 60)
         with store.reader(SPACE) as reader:

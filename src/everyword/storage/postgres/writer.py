@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from everyword.storage.nearest import EXACT_UP_TO, unit_bounds, unit_of
+from everyword.storage.nearest import unit_bounds, unit_of
 from everyword.storage.postgres.snapshot import PostgresSnapshot, PostgresTransaction
 from everyword.storage.postings import Seqs
 from everyword.storage.rows import EMBED, Draft, Model, Space, UnitVector
@@ -26,9 +26,9 @@ from everyword.storage.sql.row_mapping import event_values, indexed_meta
 from everyword.storage.sql.snapshot import array
 from everyword.storage.sql.writer import FileWriter, Writer
 
-# Vectors of a space past which it gets an index. Up to here a scan in memory is exact and quick (2.5 ms for 50,000, see
-# docs/scale.md); beyond, each process would hold a tenth of a gigabyte for the space, and scan a shortlist anyway.
-NEAR_FROM = EXACT_UP_TO
+# Vectors of a space past which it gets an index. Up to here a scan in memory is quick (see docs/scale.md); beyond, each
+# process would hold a tenth of a gigabyte for the space.
+NEAR_FROM = 150_000
 _NOW = 1 << 62  # microseconds: later than any clock, so that the time of the write counts
 _NO_WINDOWS = ((),) * 7
 _NO_LABELS = ((),) * 4
