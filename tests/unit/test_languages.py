@@ -255,6 +255,13 @@ def test_a_span_of_composed_letters_is_a_span_of_what_was_said(text: str) -> Non
             assert quote.startswith(letters.text[start:end]) or unicodedata.combining(letters.text[start])
 
 
+def test_any_character_alone_is_a_text() -> None:
+    with Memory.open(":memory:", embedder="none") as memory:
+        marks = [chr(code) for code in range(0x80, 0x3100) if unicodedata.category(chr(code)) != "Cn"]
+        memory.add_many([{"text": f"a {mark} {mark}{mark}"} for mark in marks])
+        assert memory.recall("\u05b0").pending == 0
+
+
 def test_notes_have_names_that_any_file_system_takes(tmp_path: Path) -> None:
     with Memory.open(":memory:", embedder="none") as memory:
         for name in ("李" * 90, "สมหญิง" * 20, "👩‍👩‍👧‍👦" * 20, "e\u0301" * 99, "\u202eevil", "A\u200bna"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import re
 import unicodedata
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -34,7 +33,7 @@ from everyword.models.weights import (
     PinnedModel,
     find_model,
 )
-from everyword.text.terms import UNSPACED
+from everyword.text.terms import count_unspaced
 
 DEFAULT = EVERYWORD_SMALL.name
 CHOICES = (
@@ -241,10 +240,8 @@ class HashingEmbedder:
 
 def _unspaced(text: str) -> float:
     """Compute the share of letters in scripts without spaces, where a sentence looks like one unknown word."""
-    if text.isascii():
-        return 0.0
     letters = "".join(_words(text))
-    return len(re.findall(f"[{UNSPACED}]", letters)) / len(letters) if letters else 0.0
+    return count_unspaced(letters) / len(letters) if letters else 0.0
 
 
 def _vectors(texts: Sequence[str]) -> NDArray[np.float32]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from everyword.text.spans import WINDOW_CHARS, sentences
-from everyword.text.terms import UNSPACED, term_counts, whole_until
+from everyword.text.terms import count_unspaced, term_counts, whole_until
 from everyword.types.events import Span
 
 _SHORT = 240  # characters: a message up to this size is quoted whole, of a longer one about as much
@@ -73,10 +72,7 @@ def _target_length(words: str) -> int:
 
 
 def _unspaced(words: str) -> bool:
-    return not words.isascii() and len(_compiled(f"[{UNSPACED}]").findall(words)) > len(words) // 2
-
-
-_compiled = cache(re.compile)
+    return count_unspaced(words) > len(words) // 2
 
 
 _parts = lru_cache(maxsize=4096)(_sentences)  # many questions find the same messages

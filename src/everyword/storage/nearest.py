@@ -70,23 +70,24 @@ class PooledMatrix:
     def view(self) -> PooledView:
         """Take what is here now; later vectors are appended behind it and do not disturb it.
 
-        The first view has no floats: to keep them takes as long as several questions, and a process may ask only one.
+        The first view has neither floats nor signs: to make them takes as long as several questions, and a process may
+        ask only one.
         """
         n = self.count
+        first, self._viewed = not self._viewed, True
+        if first:
+            return PooledView(self._seqs[:n], self._bytes[:n], None, None)
         if n > EXACT_UP_TO:
             self._floats, self._as_floats = self._floats[:0], 0
             # The centre of half as many vectors may be another one.
             known = self._signs if self._signs is not None and 2 * self._signs.since > n else None
             self._signs = Signs.of(self._bytes[:n]) if known is None else known.followed_by(self._bytes[:n])
             return PooledView(self._seqs[:n], self._bytes[:n], self._signs, None)
-        if self._viewed:
-            if n > len(self._floats):
-                self._floats = _resized(self._floats, len(self._seqs))
-            self._floats[self._as_floats : n] = self._bytes[self._as_floats : n]
-            self._as_floats = n
-        floats = self._floats[:n] if self._viewed else None
-        self._viewed = True
-        return PooledView(self._seqs[:n], self._bytes[:n], None, floats)
+        if n > len(self._floats):
+            self._floats = _resized(self._floats, len(self._seqs))
+        self._floats[self._as_floats : n] = self._bytes[self._as_floats : n]
+        self._as_floats = n
+        return PooledView(self._seqs[:n], self._bytes[:n], None, self._floats[:n])
 
 
 class Signs(NamedTuple):
@@ -108,10 +109,9 @@ class Signs(NamedTuple):
 
     def followed_by(self, pooled: NDArray[np.int8]) -> Signs:
         """Add the signs of the vectors that came since."""
-        parts = [self.bits]
-        for start in range(self.bits.shape[1], len(pooled), _SIGNED_AT_ONCE):
-            parts.append(self._bits(pooled[start : start + _SIGNED_AT_ONCE]))
-        return self if len(parts) == 1 else self._replace(bits=np.concatenate(parts, axis=1))
+        starts = range(self.bits.shape[1], len(pooled), _SIGNED_AT_ONCE)
+        new = [self._bits(pooled[start : start + _SIGNED_AT_ONCE]) for start in starts]
+        return self._replace(bits=np.concatenate([self.bits, *new], axis=1)) if new else self
 
     def shortlist(self, question: NDArray[np.float32], rows: Seqs | None, k: int) -> NDArray[np.intp]:
         """Choose the vectors, all or these, whose signs differ least from the question's."""
@@ -139,7 +139,7 @@ class PooledView(NamedTuple):
 
     seqs: Seqs
     pooled: NDArray[np.int8]
-    signs: Signs | None  # where there are too many vectors to compare all
+    signs: Signs | None  # where not all are compared
     floats: NDArray[np.float32] | None  # the vectors, if they are kept so
 
     def nearest(self, question: NDArray[np.float32], k: int, allowed: Seqs | None = None) -> Ranking:

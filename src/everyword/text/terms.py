@@ -90,14 +90,24 @@ def finder(pattern: str) -> Callable[[str], re.Pattern[str]]:
     """
     plain = lazy_pattern(pattern.replace("LETTERS", r"[^\W\d_]++").replace("ALNUM", r"[^\W_]++"))
 
-    @cache  # compiled when first needed: the marks take five milliseconds, and most texts are ASCII
+    @cache  # compiled when first needed: the marks take five milliseconds, and most texts have none
     def marked() -> re.Pattern[str]:
         # Possessive, since whole blocks of Indian scripts are among the marks.
         marks = rf"(?:[{MARKS}]++[^\W\d_]*+)*+", rf"(?:[{MARKS}]++[^\W_]*+)*+"
         letters, digits = rf"[^\W\d_]++{marks[0]}", rf"[^\W_]++{marks[1]}"
         return re.compile(pattern.replace("LETTERS", letters).replace("ALNUM", digits))
 
-    return lambda text: plain if text.isascii() else marked()
+    return lambda text: plain if _is_latin(text) else marked()
+
+
+def count_unspaced(text: str) -> int:
+    """Count the characters of scripts without spaces between words."""
+    return 0 if _is_latin(text) else len(_compiled(_IS_UNSPACED).findall(text))
+
+
+def _is_latin(text: str) -> bool:
+    """Tell whether a text has only Latin letters and punctuation, so that it needs no long classes of characters."""
+    return text.isascii() or _BEYOND_LATIN.search(text) is None
 
 
 def whole_until(text: str, end: int) -> int:
@@ -186,11 +196,13 @@ ANALYSIS_VERSION = 2
 _WORD_MARKS = (
     "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0966-\u096f\u0971-\u0dff"
 )
+_TOKEN = r"LETTER+(?:[-'’.,@:/+#&_]+LETTER+)*(?:\+\+|\#)?"
+_PART = "LETTER+"
+_LATIN_LETTER = r"[^\W_]"
 _LETTER = rf"(?:[^\W_{UNSPACED}]|[{_WORD_MARKS}])"
-# Compiled when first needed: the classes above take ten milliseconds, and most texts are ASCII.
-_TOKEN = rf"[{UNSPACED}]+|{_LETTER}+(?:[-'’.,@:/+#&_]+{_LETTER}+)*(?:\+\+|\#)?"
-_PART = rf"{_LETTER}+"
 _IS_UNSPACED = rf"[{UNSPACED}]"
+# Neither a Latin letter nor punctuation: all marks and all unspaced scripts are among these.
+_BEYOND_LATIN = lazy_pattern("[^\0-\u02ff\u2000-\u20cf\u2100-\u2bff]")
 # The same as _TOKEN for plain ASCII, three times as fast.
 _ASCII_TOKEN = lazy_pattern(r"[A-Za-z0-9]+(?:[-'.,@:/+#&_]+[A-Za-z0-9]+)*(?:\+\+|\#)?")
 # Words within a word: parseUserConfig, HTTPServer. At least three letters, so that LinkedIn and McGee stay whole.
@@ -254,7 +266,17 @@ def _normal(text: str) -> str:
 
 
 def _tokens(text: str) -> list[str]:
-    return _ASCII_TOKEN.findall(text) if text.isascii() else _compiled(_TOKEN).findall(_normal(text))
+    if text.isascii():
+        return _ASCII_TOKEN.findall(text)
+    normal = _normal(text)
+    return _of_letters(_TOKEN, normal).findall(normal)
+
+
+def _of_letters(pattern: str, text: str) -> re.Pattern[str]:
+    """Compile a pattern for the letters of a text; those beyond Latin take ten milliseconds, and few texts have any."""
+    if _is_latin(text):
+        return _compiled(pattern.replace("LETTER", _LATIN_LETTER))
+    return _compiled(f"[{UNSPACED}]+|{pattern.replace('LETTER', _LETTER)}")
 
 
 def _piece_terms(piece: str) -> tuple[int, ...]:
@@ -285,7 +307,7 @@ def _question_token_terms(token: str) -> tuple[int, ...]:
 def _spaced_terms(token: str) -> tuple[int, ...]:
     if token.isascii() and token.isalnum():
         return tuple(map(_hash, [*_forms(token), *_humps(token)]))
-    parts: list[str] = _compiled(_PART).findall(token)
+    parts: list[str] = _of_letters(_PART, token).findall(token)
     forms = [form for part in parts for form in (*_forms(part), *_humps(part))]
     whole = _fold(token)
     if len(parts) > 1 or whole != _fold(parts[0]):
@@ -303,8 +325,8 @@ def _spaced_terms(token: str) -> tuple[int, ...]:
 
 def _forms(part: str) -> list[str]:
     plain = _fold(part)
-    if not plain.isascii() and (cut := stemmer_of(plain)) is not None:
-        other = cut(bare(part))
+    if not plain.isascii() and (cut := stemmer_of(plain)) is not None and (letters := bare(part)):  # or marks alone
+        other = cut(letters)
         return [plain] if other == plain else [plain, other]
     stem = _english(plain)
     if stem == plain or (part == plain and part.isalpha()):
@@ -325,7 +347,7 @@ def _fold(word: str) -> str:
 
 
 def _unspaced(token: str) -> bool:
-    return not token.isascii() and _compiled(_IS_UNSPACED).match(token) is not None
+    return token[0] >= UNSPACED[0] and _compiled(_IS_UNSPACED).match(token) is not None
 
 
 _english = snowball("english")
