@@ -198,6 +198,13 @@ def _choose(
     return behind if (context.looks_back(match) if back is None else back) else ahead
 
 
+# Days back that a date without a year may lie, where no verb says that it is past: of 1,084 days and months in our own
+# labelled conversations that would lie farther back, 8 do. A past verb may only tell of an appointment: "I booked it
+# for 20 October". Of 46 that would lie farther back behind such a word, none does.
+_LONGEST_BACK = 150
+_OF_AN_APPOINTMENT = frozenset("for to from by until till before".split())
+
+
 def _yearly(
     of_year: Callable[[int], Interval | None],
     match: re.Match[str],
@@ -208,8 +215,14 @@ def _yearly(
 ) -> Interval | None:
     """Choose the year of something that comes every year. reach: years in which it is certain to come."""
     this = parts(context.day)[0]
-    found = map(of_year, range(this - reach, this + reach + 1))
-    return _choose((one for one in found if one is not None), match, context, mod, back)
+    found = [one for one in map(of_year, range(this - reach, this + reach + 1)) if one is not None]
+    chosen = _choose(found, match, context, mod, back)
+    if chosen is None or back is not None or mod or context.past or context.day - chosen.end_day <= _LONGEST_BACK:
+        return chosen
+    before = context.before(match.start())
+    if before == "since" or (before not in _OF_AN_APPOINTMENT and context.is_past(*match.span())):
+        return chosen
+    return next((one for one in found if one.first_day > context.day), chosen)
 
 
 _MONTH_HEADS = " ".join(MONTHS)
@@ -272,7 +285,7 @@ def _day_month(match: re.Match[str], context: DateContext) -> Interval | None:
     found = _day_of_year(month, first, last, match, context)
     if match["wd"] and (found is None or weekday(found.first_day) != weekday_number(match["wd"])):
         # "Saturday, June 10th": the weekday decides the year, before the verb.
-        other = _day_of_year(month, first, last, match, context, back=not context.looks_back(match))
+        other = _day_of_year(month, first, last, match, context, back=found is None or found.first_day > context.day)
         return other if other and weekday(other.first_day) == weekday_number(match["wd"]) else found
     return found
 
