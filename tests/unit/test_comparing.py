@@ -58,9 +58,16 @@ def always(verdict: Verdict):
 
 def test_a_relation_with_one_value_needs_no_model() -> None:
     old = known("I live in Lisbon", relation="lives_in", value="Lisbon")
-    outcome = decide(draft("I moved to Porto", days=5, relation="moved_to", value="Porto"), [old], never)
+    outcome = decide(draft("I moved to Porto", days=5, relation="moved_to", value="Porto"), [old], None)
     assert (outcome.action, outcome.target, outcome.ends_at) == (Action.UPDATE, old, MONDAY + timedelta(days=5))
     assert outcome.reason == "lives in: 'Lisbon' became 'Porto'"
+
+
+def test_another_value_takes_no_place_where_the_reader_disagrees() -> None:
+    old = known("I live in Lisbon", relation="lives_in", value="Lisbon")
+    new = draft("seven weeks to Sella", days=5, relation="lives_in", value="Sella")
+    assert decide(new, [old], always(Verdict.OTHER)).action is Action.ADD
+    assert decide(new, [old], always(Verdict.MAY_CLOSE)).action is Action.UPDATE
 
 
 def test_of_two_values_in_one_turn_neither_is_replaced_unless_the_reader_says_so() -> None:
@@ -93,7 +100,7 @@ def test_a_month_that_reaches_into_the_known_time_is_not_late() -> None:
     old = known("I live in Lisbon", relation="lives_in", value="Lisbon")
     march = SaidDate(datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC), "in March")
     moved = draft("I moved to Porto in March", relation="moved_to", value="Porto", date=march, valid_from=march.start)
-    assert decide(moved, [old], never).action is Action.UPDATE
+    assert decide(moved, [old], None).action is Action.UPDATE
 
 
 @pytest.mark.parametrize(
@@ -103,6 +110,7 @@ def test_a_month_that_reaches_into_the_known_time_is_not_late() -> None:
         (Verdict.REPLACES, Action.UPDATE),
         (Verdict.ENDS, Action.RETRACT),
         (Verdict.FULFILS, Action.RETRACT),
+        (Verdict.MAY_CLOSE, Action.ADD),
         (Verdict.OTHER, Action.ADD),
     ],
 )
@@ -191,6 +199,7 @@ def test_relations_of_one_meaning_share_a_key() -> None:
 def test_only_what_is_sure_is_acted_on() -> None:
     nothing = dict.fromkeys(("same", "refines", "replaces", "ends", "fulfils", "unrelated"), 0.0)
     assert verdict_of({**nothing, "replaces": 0.5, "ends": 0.3}) is Verdict.REPLACES
-    assert verdict_of({**nothing, "replaces": 0.5, "unrelated": 0.5}) is Verdict.OTHER
+    assert verdict_of({**nothing, "replaces": 0.5, "unrelated": 0.5}) is Verdict.MAY_CLOSE
+    assert verdict_of({**nothing, "replaces": 0.4, "unrelated": 0.6}) is Verdict.OTHER
     assert verdict_of({**nothing, "same": 0.9}) is Verdict.SAME
     assert verdict_of({**nothing, "same": 0.6}) is Verdict.OTHER

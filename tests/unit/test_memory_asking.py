@@ -236,6 +236,9 @@ def test_offline_a_memory_of_few_words_answers_what_it_holds(few: Memory, questi
     assert quote in few.ask(question).quotes
 
 
+_RENT = ("The rent of the flat is 950 a month.", "I sold my bike.", "Walnuts cost about 4 pounds.", "I live in Porto.")
+
+
 def test_offline_what_is_stated_answers_in_other_words() -> None:
     with Memory.open(":memory:") as memory:
         memory.add_many({"speaker": who, "text": text} for who, text in _FEW)
@@ -244,9 +247,39 @@ def test_offline_what_is_stated_answers_in_other_words() -> None:
 
 def test_offline_a_list_has_several_quotes(memory: Memory) -> None:
     answer = memory.ask("What things has Ana bought?")
-    assert {"I bought green tea.", "I bought a blue cup."} <= set(answer.quotes)
-    assert [citation.mark for citation in answer.citations] == ["[1]", "[2]", "[3]"]
+    assert {"I bought green tea.", "I bought a blue cup."} == set(answer.quotes)
+    assert [citation.mark for citation in answer.citations] == ["[1]", "[2]"]
     assert_cited(memory, answer)
+
+
+def test_offline_an_amount_is_one_quote() -> None:
+    with Memory.open(":memory:") as memory:
+        memory.add_many({"speaker": "Ana", "text": text} for text in _RENT)
+        assert memory.ask("How much is the rent?").quotes == (_RENT[0],)
+
+
+@pytest.mark.parametrize("words", ["?", "...", "x", "hello", "ok", "thanks", "\U0001f642"])
+def test_offline_what_asks_nothing_is_not_answered(words: str) -> None:
+    with Memory.open(":memory:") as memory:
+        memory.add_many({"speaker": "Ana", "text": text} for text in _RENT)
+        answer = memory.ask(words)
+        assert (answer.answered, answer.nearest) == (False, "")
+        assert memory.ask("rent").quotes == (_RENT[0],)  # words to look for are enough
+
+
+def test_offline_the_end_of_something_answers() -> None:
+    with Memory.open(":memory:") as memory:
+        said = ("I take the bus to work every day.", "The bus to work was late.", "I no longer take the bus to work.")
+        for month, text in enumerate(said, 1):
+            memory.add(text, speaker="Nora", at=f"2026-0{month}-08T10:00Z")
+        assert memory.ask("Does Nora take the bus to work?").quotes == (said[2],)
+
+
+def test_offline_a_weekday_that_comes_again_is_no_date() -> None:
+    with Memory.open(":memory:") as memory:
+        said = "My swimming class moved to Thursdays, since the Tuesday one was full."
+        memory.add(said, speaker="Nora", at="2026-11-12T10:00Z")
+        assert memory.ask("Which day is my swimming class?", now="2026-11-16T10:00Z").text.startswith(f"“{said}”")
 
 
 def test_offline_of_a_long_event_the_sentence_that_answers_is_quoted(tmp_path: Path) -> None:

@@ -56,6 +56,7 @@ from everyword.retrieval.instructions import Excerpt, bearing_on, sentences_arou
 from everyword.retrieval.query_analysis import Analysis, Shape, analyse
 from everyword.storage.protocol import Reader as StoreReader
 from everyword.storage.rows import FACTS, STATEMENTS, FactFilter
+from everyword.text.terms import question_terms
 from everyword.types.events import Answer, Citation, Context, Filter, Hit, Hits, Span, SummaryPart
 from everyword.types.graph import FactDraft
 from everyword.types.statements import Statement, Status
@@ -80,6 +81,12 @@ def answer_from_memory(
         return compared
     most = max(_HITS_FOR_AN_ANSWER, min(MOST_HITS, budget // TOKENS_A_LINE))
     hits = found(question, most)
+    if (
+        llm is None
+        and not asked.is_question
+        and not (question_terms(question) and is_grounded(question, asked, hits, ()))
+    ):
+        return refused(question, asked, hits)
     model = scope.engine.reader
     read: list[ReadAnswer] = []
     by_reader = llm is None and model is not None

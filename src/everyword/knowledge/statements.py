@@ -259,17 +259,17 @@ class _Known(Struct):
         known = self.writer.standing_by(keys, limit=_COMPARED)
         return [one for one in known if same_subject(draft, one)]
 
-    def compare(self, seq: int, reading: Reading) -> Compare:
-        """Compare statements of an event with known ones by the reader; what it said once is kept."""
+    def compare(self, seq: int, reading: Reading) -> Compare | None:
+        """Compare statements of an event with known ones by the reader, if there is one; what it said once is kept."""
+        if (model := self.model) is None:
+            return None
 
         def verdict(draft: StatementDraft, known: Statement) -> Verdict:
-            if self.model is None:
-                return Verdict.OTHER
             key = f"{_short(statement_id(draft))}{_short(known.id)}"
             if key not in reading.compared:
                 earlier = self._side(known)
                 later = self._of(seq, reading.event, draft.span, draft.about)
-                found = verdict_of(self.model.compare(earlier, later)) if earlier is not None else Verdict.OTHER
+                found = verdict_of(model.compare(earlier, later)) if earlier is not None else Verdict.OTHER
                 reading.compared[key] = found.value
             return Verdict(reading.compared[key])
 

@@ -27,7 +27,7 @@ from everyword.text.rendering import indented, name
 from everyword.text.spans import asks, sentences
 from everyword.text.terms import question_terms, term_counts
 from everyword.types.events import Answer, Citation, Context, Hit, Hits, Span
-from everyword.types.statements import Statement, Status
+from everyword.types.statements import Stance, Statement, Status
 from everyword.types.times import day_in_words
 from everyword.types.trust import Source, is_vouched, label_of, level_of, source_of
 
@@ -106,7 +106,9 @@ def content_terms(question: str, hits: Iterable[Hit]) -> set[int]:
 
 def refused(question: str, asked: Analysis, hits: Hits, by: str = "quote") -> Answer:
     """Say that the memory holds no answer; with the closest line, if it has a word of the question."""
-    near = hits[0] if hits and not is_retracted(hits[0]) and is_grounded(question, asked, hits[:1], ()) else None
+    near = hits[0] if hits and question_terms(question) and not is_retracted(hits[0]) else None
+    if near is not None and not is_grounded(question, asked, hits[:1], ()):
+        near = None
     nearest = "" if near is None else _quoted(near, sentence_of(near, question, asked))
     return Answer(question=question, confidence=hits.confidence, written_by=by, nearest=nearest)
 
@@ -127,7 +129,8 @@ def answer_with_quotes(
     stated = list(stated)
     if read:
         first = [one.hit for one in read]
-        ranked = [*first, *(hit for hit in hits if hit not in first)]
+        answering = {hit.event.id for hit in first} | {hit.replaced_by for hit in first}
+        ranked = [*first, *(hit for hit in hits if hit not in first and hit.event.id in answering)]
         if not asked.past and not ASKS_DONE.search(question):
             ranked = _holding_first(ranked)
     else:
@@ -137,13 +140,14 @@ def answer_with_quotes(
     ahead = {
         one.event_id for one in stated if one.date is not None and one.valid_from and one.date.start > one.valid_from
     }
-    many = asked.kind in (Kind.LISTING, Kind.COUNTING, Kind.COMPARING)
+    many = asked.kind in (Kind.LISTING, Kind.COUNTING, Kind.COMPARING) and not _AMOUNT.search(question)
     places = {one.hit.seq: one.span for one in read}
     chosen = [
         (hit, sentence_of(hit, question, asked, places.get(hit.seq))) for hit in ranked[: _SEVERAL if many else 1]
     ]
     parts = [
-        _quote_line(hit, span, question, asked, f"[{number}]", ahead) for number, (hit, span) in enumerate(chosen, 1)
+        _quote_line(hit, span, question, asked, f"[{number}]", ahead, places.get(hit.seq))
+        for number, (hit, span) in enumerate(chosen, 1)
     ]
     return Answer(
         question=question,
@@ -228,7 +232,7 @@ def without_what_is_over(
             for statement in by_event.get(one.hit.event.id, ())
             if statement.span.start < one.span.end and one.span.start < statement.span.end
         ]
-        return bool(said) and all(_is_over(statement, upto) for statement in said)
+        return bool(said) and all(_is_over(statement, upto, one.hit.event.at) for statement in said)
 
     left = [one for one in read if not is_over(one)]
     if any(one.score >= least for one in left):
@@ -236,9 +240,11 @@ def without_what_is_over(
     return [one for one in read if not (is_retracted(one.hit) and is_over(one))]
 
 
-def _is_over(statement: Statement, upto: datetime) -> bool:
-    closed = statement.status is not Status.CURRENT
-    return closed and (statement.valid_to is None or statement.valid_to <= upto)
+def _is_over(statement: Statement, upto: datetime, said: datetime) -> bool:
+    """Tell whether a statement held no more; the words that say that something ended are closed from the first."""
+    if statement.status is Status.CURRENT or (statement.valid_to is not None and statement.valid_to > upto):
+        return False
+    return statement.stance is not Stance.ENDED or (statement.valid_to is not None and statement.valid_to > said)
 
 
 def _most_trusted_first(read: Sequence[ReadAnswer]) -> list[ReadAnswer]:
@@ -360,10 +366,11 @@ def _reply(asking: Hit, hits: Sequence[Hit]) -> Hit | None:
     return None
 
 
-def _quote_line(hit: Hit, span: Span, question: str, asked: Analysis, mark: str, ahead: Collection[str]) -> str:
-    words = hit.event.text[span.start : span.end]
+def _quote_line(
+    hit: Hit, span: Span, question: str, asked: Analysis, mark: str, ahead: Collection[str], place: Span | None
+) -> str:
     quote = f"{_quoted(hit, span)} {mark}"
-    date = _date(hit, words, question, hit.event.id in ahead) if asked.shape is Shape.DATE else None
+    date = _date(hit, span, question, hit.event.id in ahead, place) if asked.shape is Shape.DATE else None
     return quote if date is None else f"{date}: {quote}"
 
 
@@ -372,17 +379,26 @@ def _quoted(hit: Hit, span: Span) -> str:
     return f"“{indented(hit.event.text[span.start : span.end])}” ({', '.join(part for part in source if part)})"
 
 
-def _date(hit: Hit, words: str, question: str, ahead: bool) -> str | None:
+def _date(hit: Hit, span: Span, question: str, ahead: bool, place: Span | None) -> str | None:
     """Resolve the date that answers the question; None where the quote has none.
 
-    A deed without a date was done by the day when it was told.
+    A deed without a date was done by the day when it was told. place: where the reader finds the answer.
     """
-    at = hit.event.at
+    at, words = hit.event.at, hit.event.text[span.start : span.end]
     to_come = ASKS_FUTURE_DATE.search(question) is not None
     mentions = find_dates(words, at, past=False if ahead else None)
     sided = {one.span: one for one in find_dates(words, at, past=False if to_come else None, nearest=True)}
     terms = question_terms(question).keys()
     mentions.sort(key=lambda one: -len(terms & term_counts(_clause(words, one)).keys()))
+    if place is not None:
+        found = [
+            one
+            for one in mentions
+            if one.span.start + span.start < place.end and place.start < one.span.end + span.start
+        ]
+        if any(one.repeats for one in found):
+            return None  # "on Thursdays" is no date
+        mentions.sort(key=lambda one: one not in found)
     for mention in mentions:
         # Where the direction is a guess: ahead for a question about the future, or else the nearer date.
         surer = replace(sided.get(mention.span, mention), guessed=False) if mention.guessed else mention

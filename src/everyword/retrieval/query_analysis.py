@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from everyword.text.dates import DateMention, Granularity, find_dates
 from everyword.text.dates.rules import MONTHS, SHORT_MONTHS, SHORT_WEEKDAYS, WEEKDAYS
-from everyword.text.spans import ABBREVIATIONS
+from everyword.text.spans import ABBREVIATIONS, asks
 from everyword.text.terms import STOPWORDS
 
 
@@ -61,6 +61,7 @@ class Analysis(Struct, frozen=True, kw_only=True):
 
     kind: Kind
     shape: Shape
+    is_question: bool  # it has the form of one; else it is a remark, or words to look for
     names: tuple[str, ...] = ()  # proper names, in order, without possessive
     windows: tuple[Window, ...] = ()
     current: bool = False  # asks what holds now
@@ -100,6 +101,7 @@ def _analysed(text: str, now: datetime) -> Analysis:
     return Analysis(
         kind=kind,
         shape=_shape(signs, kind),
+        is_question=any(map(str.isalnum, text)) and (asks(text) or _has_form_of_question(asked)),
         names=names,
         windows=tuple(_window(mention, now, advice=advice) for mention in mentions if not mention.repeats),
         current=_current(signs, kind),
@@ -155,6 +157,11 @@ def _asked(text: str) -> str:
         if clause.endswith(","):  # "When I was in Rome, what did I eat?"
             return sentence[words[1] :]
     return sentence[words[0] :]
+
+
+def _has_form_of_question(asked: str) -> bool:
+    forms = _QUESTION_WORD, _AUXILIARY, _ASKING_POLITELY
+    return any(_compiled(form).match(asked) for form in forms)
 
 
 # Names
