@@ -58,16 +58,17 @@ def always(verdict: Verdict):
 
 def test_a_relation_with_one_value_needs_no_model() -> None:
     old = known("I live in Lisbon", relation="lives_in", value="Lisbon")
-    outcome = decide(draft("I moved to Porto", days=5, relation="moved_to", value="Porto"), [old], None)
+    outcome = decide(draft("I moved to Porto", days=5, relation="moved_to", value="Porto"), [old], never)
     assert (outcome.action, outcome.target, outcome.ends_at) == (Action.UPDATE, old, MONDAY + timedelta(days=5))
     assert outcome.reason == "lives in: 'Lisbon' became 'Porto'"
 
 
-def test_another_value_takes_no_place_where_the_reader_disagrees() -> None:
+def test_an_unsure_value_takes_a_place_only_where_the_reader_leans_to_it() -> None:
     old = known("I live in Lisbon", relation="lives_in", value="Lisbon")
-    new = draft("seven weeks to Sella", days=5, relation="lives_in", value="Sella")
+    new = draft("seven weeks to Sella", days=5, relation="lives_in", value="Sella", confidence=0.6)
     assert decide(new, [old], always(Verdict.OTHER)).action is Action.ADD
     assert decide(new, [old], always(Verdict.MAY_CLOSE)).action is Action.UPDATE
+    assert decide(replace(new, confidence=0.8), [old], never).action is Action.UPDATE
 
 
 def test_of_two_values_in_one_turn_neither_is_replaced_unless_the_reader_says_so() -> None:
@@ -100,7 +101,7 @@ def test_a_month_that_reaches_into_the_known_time_is_not_late() -> None:
     old = known("I live in Lisbon", relation="lives_in", value="Lisbon")
     march = SaidDate(datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC), "in March")
     moved = draft("I moved to Porto in March", relation="moved_to", value="Porto", date=march, valid_from=march.start)
-    assert decide(moved, [old], None).action is Action.UPDATE
+    assert decide(moved, [old], never).action is Action.UPDATE
 
 
 @pytest.mark.parametrize(
