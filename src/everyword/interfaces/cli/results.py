@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any
 
 from everyword.interfaces.cli.terminal import Page, Piece, Styled, bold, cyan, dim, green, match, red, spaced, yellow
+from everyword.text.rendering import speaker_of
 from everyword.text.terms import shortened, whole_until
 from everyword.types.concepts import Concept, ConceptEdge, ConceptView, Folded, JournalEntry
 from everyword.types.events import (
@@ -217,7 +218,7 @@ def _events(page: Page, listed: Iterable[Event]) -> None:
 
 
 def _when_who_where(one: Event) -> tuple[Piece, ...]:
-    return (dim(when(one.at)), cyan(one.speaker or ""), dim(one.session or ""))
+    return (dim(when(one.at)), cyan(speaker_of(one) or ""), dim(one.session or ""))
 
 
 def _excerpt(page: Page, text: str, span: Span) -> list[Piece]:
@@ -477,7 +478,8 @@ def news(page: Page, kind: str, one: Event | Concept | Waiting | Intent) -> None
         page.item("", [green("new intent"), *_intent_heading(one)], [dim(_intent_reasons(one))])
         return
     if isinstance(one, Event):
-        named = " ".join(f"{one.speaker}: {one.text}".split() if one.speaker else one.text.split())
+        speaker = speaker_of(one)
+        named = " ".join(f"{speaker}: {one.text}".split() if speaker else one.text.split())
     else:
         named = f"{one.kind} of {one.event_id or 'an event'}" if isinstance(one, Waiting) else one.label
     page.line(green(f"new {kind}"), "  ", bold(named))
