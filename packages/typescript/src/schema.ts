@@ -1415,6 +1415,7 @@ export interface components {
                 [key: string]: number;
             };
             not_understood: string[];
+            unread_times: number;
             redacted: {
                 [key: string]: number;
             };

@@ -183,6 +183,8 @@ def imported(page: Page, done: Imported) -> None:
         page.line(dim(f"  {count_of(done.unchanged, 'file')} of {done.files:,} unchanged, not read again"))
     for reason, count in sorted(done.skipped.items(), key=lambda one: -one[1]):
         page.line(dim(f"  skipped {count:,}: {reason}"))
+    if done.unread_times:
+        page.line(yellow(f"  stored with the time of the file, since its own can't be read: {done.unread_times:,}"))
     for sample in done.not_understood:
         page.line(yellow(f"  not understood: {sample}"))
     _redacted(page, done.redacted)
