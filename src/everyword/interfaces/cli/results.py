@@ -11,7 +11,7 @@ from typing import Any
 
 from everyword.interfaces.cli.terminal import Page, Piece, Styled, bold, cyan, dim, green, match, red, spaced, yellow
 from everyword.text.rendering import speaker_of
-from everyword.text.terms import shortened, whole_until
+from everyword.text.terms import count_of, shortened, whole_until
 from everyword.types.concepts import Concept, ConceptEdge, ConceptView, Folded, JournalEntry
 from everyword.types.events import (
     Answer,
@@ -71,11 +71,6 @@ def size(count: int) -> str:
             return f"{amount:,.0f} bytes" if unit == "bytes" else f"{amount:.1f} {unit}"
         amount /= 1000
     return f"{amount:,.1f} TB"
-
-
-def count_of(count: int, thing: str) -> str:
-    """Write a number of things, with the noun in its singular or plural."""
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 def _counts(counted: Iterable[tuple[str, int]]) -> str:
