@@ -266,6 +266,7 @@ class TestShowing:
         head, *rows = run("sessions").out.splitlines()
         assert head.split() == ["session", "events", "first", "last", "speakers", "wings", "about"]
         assert [row.split()[:2] for row in rows] == [["s3", "2"], ["s1", "2"], ["s2", "1"]]
+        assert rows[1].endswith("  I moved to Lisbon in March.")
         assert len({row.index("2026") for row in rows}) == 1
         sessions = run("sessions", "--json", "--speaker", "Bo").json["sessions"]
         assert [(session["name"], session["wings"]) for session in sessions] == [("s2", ["work"])]

@@ -39,7 +39,8 @@ _MOST_SHOWN = 700  # characters of one text on a terminal; `show` prints all
 _BEFORE_MATCH = 200  # characters of these that may precede the match
 _SNIPPET = 60  # characters of a text in a table
 _MOST_TAGS = 6  # of `stats`, the most frequent; --json has all
-_MOST_KEYS = 3  # of a session in a table; --json has all
+_MOST_KEYS = 3  # of a session without a summary; --json has all
+_SESSION_INDENT = 4  # columns before a session's speakers, and between them and what it was about
 # Least probability, its word, and how it is shown.
 _SURENESS = ((0.9, "almost certainly", green), (0.7, "probably", green), (0.4, "perhaps", yellow))
 _SURE_FACT = 0.7  # a fact below it is marked
@@ -246,11 +247,16 @@ def _sessions(page: Page, listed: Sequence[Session]) -> None:
         first, last = _day(one.first_at), _day(one.last_at)
         days = green(first if first == last else f"{first} to {last}")
         heading = [bold(one.name), days, count_of(one.events, "event"), dim(", ".join(one.wings))]
-        page.item("", heading, spaced([cyan(", ".join(one.speakers)), dim(_about(one))]))
+        speakers, about = ", ".join(one.speakers), _about(one)
+        if page.width:
+            about = shortened(about, max(_SNIPPET, page.width - len(speakers) - _SESSION_INDENT))
+        page.item("", heading, spaced([cyan(speakers), dim(about)]))
 
 
 def _about(session: Session) -> str:
-    return session.written[0].text if session.written else ", ".join(session.keys[:_MOST_KEYS])
+    """Say in one line what a session was about: the first of its summary, else the names in it."""
+    summary = session.written or session.summary
+    return " ".join(summary[0].text.split()) if summary else ", ".join(session.keys[:_MOST_KEYS])
 
 
 _session_table = table(

@@ -51,6 +51,7 @@ class Page:
 
     def __init__(self, out: TextIO, *, for_people: bool, width: int | None = None, colours: bool = False) -> None:
         self.for_people = for_people
+        self.width = width
         self._out = out
         self._width = width
         self._colours = colours
@@ -58,11 +59,11 @@ class Page:
 
     def line(self, *pieces: Piece) -> None:
         """Write one line; line breaks in it become spaces."""
-        self._write(*self._rows(_one_line(pieces), self._width))
+        self._write(*self._rows(_one_line(pieces), self.width))
 
     def text(self, text: str) -> None:
         """Write a text of any number of lines unchanged."""
-        self._write(*self._rows([text], self._width))
+        self._write(*self._rows([text], self.width))
 
     def gap(self) -> None:
         """Write an empty line, unless the line before is empty."""
@@ -74,9 +75,9 @@ class Page:
         """Write one entry of a list: a mark, a heading, and an indented text."""
         indent = len(mark) + 2
         self.line(*spaced([Styled(mark, "1;36"), *heading]))
-        rows = self._rows(body, self._width and self._width - indent)
+        rows = self._rows(body, self.width and self.width - indent)
         self._write(*(f"{' ' * indent}{row}" for row in rows))
-        if self._width:
+        if self.width:
             self.gap()
 
     def fields(self, rows: Iterable[tuple[str, Piece]]) -> None:
@@ -88,7 +89,7 @@ class Page:
         self._grid(
             [[bold(title.removeprefix(">")) for title in titles], *rows],
             right=[title.startswith(">") for title in titles],
-            is_headed=self._width is not None,
+            is_headed=self.width is not None,
         )
 
     def _grid(self, rows: Sequence[Sequence[Piece]], *, right: Sequence[bool] = (), is_headed: bool = False) -> None:
@@ -96,10 +97,10 @@ class Page:
         widths = [
             max(_columns(escaped(row[at][0].text)) for row in cells) for at in range(len(cells[0]) if cells else 0)
         ]
-        while self._width and sum(widths) + 2 * len(widths) - 2 > self._width and max(widths) > _LEAST_COLUMN:
+        while self.width and sum(widths) + 2 * len(widths) - 2 > self.width and max(widths) > _LEAST_COLUMN:
             widths[widths.index(max(widths))] -= 1
         for number, row in enumerate(cells):
-            columns = [self._rows(cell, self._width and width) for cell, width in zip(row, widths, strict=True)]
+            columns = [self._rows(cell, self.width and width) for cell, width in zip(row, widths, strict=True)]
             for parts in zip_longest(*columns, fillvalue=""):
                 aligned: list[str] = []
                 for at, (part, width) in enumerate(zip(parts, widths, strict=True)):
