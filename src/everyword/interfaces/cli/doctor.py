@@ -419,8 +419,12 @@ def _describe_jobs(jobs: Sequence[Job], what: str) -> str:
 
 def _show(page: Page, checks: Sequence[Check]) -> None:
     looks = {"ok": green, "warning": yellow, "problem": red}
-    rows = [(looks[check.state](check.state), bold(check.name), check.detail, check.fix) for check in checks]
-    page.table(("", "check", "result", "fix"), rows)
+    rows: list[tuple[Piece, Piece, Piece]] = []
+    for check in checks:
+        rows.append((looks[check.state](check.state), bold(check.name), check.detail))
+        if check.fix:
+            rows.append(("", "", green(f"→ {check.fix}")))
+    page.table(("", "check", "result"), rows)
     page.gap()
     warned, failed = (sum(check.state == state for check in checks) for state in ("warning", "problem"))
     if failed:

@@ -53,7 +53,6 @@ class Page:
         self.for_people = for_people
         self.width = width
         self._out = out
-        self._width = width
         self._colours = colours
         self._after_gap = False
 
@@ -111,7 +110,7 @@ class Page:
                 self._write("─" * (sum(widths) + 2 * len(widths) - 2))
 
     def _rows(self, pieces: Sequence[Piece], width: int | None) -> list[str]:
-        """Break text into rows, at spaces where there are some."""
+        """Break text into rows."""
         if width is None:
             return escaped("".join(piece if isinstance(piece, str) else piece.text for piece in pieces)).split("\n")
         cells = [
@@ -141,15 +140,16 @@ def _one_line(pieces: Iterable[Piece]) -> list[Styled]:
 
 
 def _broken(cells: Sequence[tuple[str, str]], width: int) -> Iterator[Sequence[tuple[str, str]]]:
-    """Break characters and their styles into rows of at most `width` columns."""
+    """Break characters and their styles into rows of at most `width` columns: at a space, else behind a slash."""
     start = end = 0
     while start == 0 or end < len(cells):
-        end, space, room = start, 0, width
+        end, space, slash, room = start, 0, 0, width
         while end < len(cells) and cells[end][0] != "\n" and (room := room - _columns(cells[end][0])) >= 0:
             space = end if cells[end][0] == " " else space
             end += 1
-        if end < len(cells) and cells[end][0] not in " \n" and space > start:
-            end = space
+            slash = end if cells[end - 1][0] == "/" else slash
+        if end < len(cells) and cells[end][0] not in " \n" and max(space, slash) > start:
+            end = space if space > start else slash
         yield cells[start:end]
         start = end + (end < len(cells) and cells[end][0] in " \n") or 1
 
