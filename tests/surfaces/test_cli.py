@@ -69,6 +69,13 @@ def test_a_verb_may_be_written_with_a_hyphen(run: Run, history: dict[str, str]) 
     assert run("wake-up", "--json").json == run("wake_up", "--json").json
 
 
+def test_help_and_version_in_other_words(run: Run) -> None:
+    assert run("help", "recall") == run("recall", "--help")
+    assert run("help", "keys", "create") == run("keys", "create", "--help")
+    assert run("--json", "help").out == run("help").out == run("--help").out
+    assert run("-V") == run("--version") == run("--json", "-V")
+
+
 def test_one_of_a_thing_is_counted_in_the_singular(run: Run) -> None:
     run("add", "I live in Lisbon.", "--speaker", "Ana", "--at", "2026-04-02")
     assert run("facts", "Ana").code == 0
