@@ -201,7 +201,37 @@ class TestRecall:
         assert hits[0]["event"]["id"] == history["nuts"]
 
     def test_finding_nothing_prints_nothing(self, run: Run, history: dict[str, str]) -> None:
-        assert run("recall", "anything", "--session", "none such") == (0, "", "")
+        assert run("recall", "anything", "--session", "s1", "--speaker", "Bo") == (0, "", "")
+
+    @pytest.mark.parametrize(
+        ("arguments", "note"),
+        [
+            ("recall x --session none", "No event has the session 'none'."),
+            ("events --role usre --role !tool", "No event has the role 'usre'."),
+            ("sessions --speaker Zed", "No event has the speaker 'Zed'."),
+            ("recall x --tag nonsense", "No event has the tag 'nonsense'. The most frequent tags are category:"),
+            ("wake_up --topic Zed", "Nothing that lasts is known of 'Zed'; recall searches all events."),
+            (
+                "ask Who? --as-of 2020-01-01 --tz UTC",
+                "Nothing was recorded by 2020-01-01 00:00+00:00; to leave out what happened later, use --until.",
+            ),
+        ],
+    )
+    def test_a_condition_that_nothing_meets_is_named(
+        self, run: Run, history: dict[str, str], arguments: str, note: str
+    ) -> None:
+        done = run(*arguments.split())
+        assert done.code == 0
+        assert done.err.startswith(f"note: {note}")
+        assert done.err.count("\n") == 1
+        assert json.loads(run(*arguments.split(), "--json").err)["note"].startswith(note)
+
+    def test_a_question_without_quotes_is_shown_with_them(self, run: Run, history: dict[str, str]) -> None:
+        done = run("recall", "Where", "does", "Ana", "live", "--speaker", "Ana")
+        assert (done.code, done.out) == (2, "")
+        assert done.err.endswith('Quote the question: "Where does Ana live".\n')
+        assert 'Quote the text: "I moved".' in run("add", "I", "moved").err
+        assert "--help" in run("recall", "Where", "--colour", "red").err
 
     @pytest.mark.parametrize(
         "arguments",
@@ -241,6 +271,15 @@ class TestRecall:
 
     def test_a_question_may_look_like_an_option(self, run: Run, history: dict[str, str]) -> None:
         assert run("recall", "-k", "1", "--", "--json").out.startswith("1  ")
+
+
+@pytest.mark.parametrize("verb", [("context", "Lisbon"), ("window",)], ids=" ".join)
+def test_a_budget_that_is_too_small_for_any_line_is_refused(
+    run: Run, history: dict[str, str], verb: tuple[str, ...]
+) -> None:
+    done = run(*verb, "--budget", "10")
+    assert (done.code, done.out) == (2, "")
+    assert "A budget of 10 tokens is too small for any line." in done.err
 
 
 def test_context_prints_just_the_text_when_piped(run: Run, history: dict[str, str]) -> None:
@@ -311,6 +350,8 @@ class TestForget:
         done = run("forget", "--session", "s1")
         assert (done.code, done.out) == (2, "")
         assert "--yes" in done.err
+        assert run("forget").err == run("forget", "--yes").err
+        assert "Say what to forget" in run("forget", "--scrub").err
         assert run("stats", "--json").json["events"] == 5
 
     def test_a_dry_run_shows_and_keeps(self, run: Run, history: dict[str, str]) -> None:
