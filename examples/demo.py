@@ -50,7 +50,8 @@ def remember(memory: Memory) -> None:
             print(f"\rremembering {done} of {total}", end="", flush=True)
 
     begun = time.perf_counter()
-    done = memory.import_events(HISTORY, progress=report)
+    # Encoded before the first question, which would be answered by words alone otherwise.
+    done = memory.import_events(HISTORY, wait=True, progress=report)
     took = time.perf_counter() - begun
     start = "\r" if sys.stdout.isatty() else ""
     print(f"{start}{ink('Remembered', BOLD)} {done.added} events, {done.known} were known already, in {took:.1f} s")

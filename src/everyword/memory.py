@@ -280,6 +280,11 @@ class Memory:
         Messages are {"role", "content"}, as the SDKs of OpenAI and Anthropic have them, where "name" is the speaker and
         "at" or "timestamp" the time; all other arguments hold for each of them. The result is a list, in their order.
         """
+        if isinstance(text, Mapping):
+            raise InvalidEvent(
+                "text must be a string or a list of chat messages, not one message.",
+                fix='Put the message in a list: add([{"role": "user", "content": ...}]).',
+            )
         if isinstance(text, str) or not isinstance(text, Sequence):
             event: dict[str, Json] = {"text": text, "speaker": speaker, "key": key, "role": role}
             event |= {"session": session, "at": at, "wing": wing, "source": source, "meta": meta}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -35,6 +36,17 @@ def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monke
     (example,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     exec(compile(example, "README.md", "exec"), {})
     assert (tmp_path / "memory.db").exists()
+
+
+def test_the_demo_asks_when_everything_is_encoded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    demo = runpy.run_path(str(ROOT / "examples" / "demo.py"))
+    history = tmp_path / "history.jsonl"
+    history.write_text("\n".join(demo["HISTORY"].read_text("utf-8").splitlines()[:5]), "utf-8")
+    monkeypatch.setitem(demo["remember"].__globals__, "HISTORY", history)
+    with Memory.open(":memory:", embedder="hashing", reader="none", background=False) as memory:
+        demo["remember"](memory)
+        hits = memory.recall("What about the gym?")
+        assert (len(hits), hits.pending) == (5, 0)
 
 
 ALONE = "tutorial agents folding graph intents time quickstart redaction guides/chat-app guides/migration".split()

@@ -29,6 +29,6 @@ def test_a_server_trusts_sources_as_a_file_does(location: str) -> None:
     assert told[0] == told[1]
     answer, context, facts, hits = told[0]
     assert "Lisbon" in answer
-    assert context.count("(tool): ") <= 2
+    assert context.count("Tool: ") <= 2
     assert facts == [("Lisbon", True)]
     assert len(hits) == 3

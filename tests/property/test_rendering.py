@@ -194,7 +194,7 @@ def check_context(text: str, events: Sequence[Event]) -> None:
     for number, (line, event) in enumerate(zip(found, events, strict=True), 1):
         mark, words = line.split(" ", 1)
         assert mark == f"[{number}]"
-        assert speaker_in(words) == shown_name(event.speaker)
+        assert speaker_in(words) == shown_name(event.speaker or "User")
 
 
 _EVENT = re.compile(
@@ -210,7 +210,7 @@ def check_event_lines(body: str, events: Sequence[Event]) -> None:
         read = _EVENT.match(line)
         assert read is not None, line
         assert read["id"] == event.id
-        expected = [shown_name(event.speaker)] if event.speaker else []
+        expected = [shown_name(event.speaker or "User")]
         expected += [f"session {shown_name(event.session)}"] if event.session else []
         fields = re.findall(r'(session )?("(?:[^"\\]|\\.)*"|[^",]+)(?:, |$)', read["who"] or "")
         assert [f"{kind}{unquoted(field)}" for kind, field in fields] == expected
@@ -259,18 +259,34 @@ def test_a_name_is_one_field_of_one_line(text: str) -> None:
 
 @given(any_text, names)
 def test_who_speaks_can_be_read_back(text: str, speaker: str | None) -> None:
-    line = speaker_line(text, speaker=speaker)
+    line = speaker_line(Event(text=text, speaker=speaker))
     assert speaker_in(line) == shown_name(speaker)
 
 
 def test_labels_stand_beside_the_speaker() -> None:
-    assert speaker_line("Hello.", speaker="Ana", labels=["tool"]) == "Ana (tool): Hello."
-    assert speaker_line("Hello.", labels=["tool"]) == "(no speaker) (tool): Hello."
-    assert speaker_line("(user) Hello.") == "(no speaker) (user) Hello."
+    assert speaker_line(Event(text="Hello.", speaker="Ana", source="tool")) == "Ana (tool): Hello."
+    assert speaker_line(Event(text="Hello.", source="tool")) == "(no speaker) (tool): Hello."
+    assert speaker_line(Event(text="(user) Hello.")) == "(no speaker) (user) Hello."
     event = Event(text="Hello.", id="ev_1", speaker="Ana", session="a:b", at=MONDAY)
     assert event_line(event, labels=["from a tool"]) == (
         '[ev_1] 2026-04-06 09:00 (Ana, session "a:b", from a tool): Hello.'
     )
+
+
+def test_the_role_speaks_where_nobody_is_named() -> None:
+    lines = {
+        ("user", ""): "User: Hello.",
+        ("assistant", ""): "Assistant: Hello.",
+        ("note", ""): "Note: Hello.",
+        ("user", "web"): "User (web): Hello.",
+        ("a:b", ""): '"A:b": Hello.',
+    }
+    for (role, source), line in lines.items():
+        assert speaker_line(Event(text="Hello.", role=role, source=source)) == line
+    event = Event(text="Hello.", id="ev_1", role="assistant", session="s1", at=MONDAY)
+    assert event_line(event) == "[ev_1] 2026-04-06 09:00 (Assistant, session s1): Hello."
+    # A page may name any speaker; that it calls itself a user does not hide where it comes from.
+    assert speaker_line(Event(text="Hello.", speaker="user", role="user", source="web")) == "user (web): Hello."
 
 
 @given(st.dictionaries(any_text, st.one_of(any_text, st.lists(any_text, max_size=3)), max_size=4))

@@ -69,6 +69,13 @@ def test_a_verb_may_be_written_with_a_hyphen(run: Run, history: dict[str, str]) 
     assert run("wake-up", "--json").json == run("wake_up", "--json").json
 
 
+def test_help_and_version_in_other_words(run: Run) -> None:
+    assert run("help", "recall") == run("recall", "--help")
+    assert run("help", "keys", "create") == run("keys", "create", "--help")
+    assert run("--json", "help").out == run("help").out == run("--help").out
+    assert run("-V") == run("--version") == run("--json", "-V")
+
+
 def test_one_of_a_thing_is_counted_in_the_singular(run: Run) -> None:
     run("add", "I live in Lisbon.", "--speaker", "Ana", "--at", "2026-04-02")
     assert run("facts", "Ana").code == 0
@@ -194,7 +201,37 @@ class TestRecall:
         assert hits[0]["event"]["id"] == history["nuts"]
 
     def test_finding_nothing_prints_nothing(self, run: Run, history: dict[str, str]) -> None:
-        assert run("recall", "anything", "--session", "none such") == (0, "", "")
+        assert run("recall", "anything", "--session", "s1", "--speaker", "Bo") == (0, "", "")
+
+    @pytest.mark.parametrize(
+        ("arguments", "note"),
+        [
+            ("recall x --session none", "No event has the session 'none'."),
+            ("events --role usre --role !tool", "No event has the role 'usre'."),
+            ("sessions --speaker Zed", "No event has the speaker 'Zed'."),
+            ("recall x --tag nonsense", "No event has the tag 'nonsense'. The most frequent tags are category:"),
+            ("wake_up --topic Zed", "Nothing that lasts is known of 'Zed'; recall searches all events."),
+            (
+                "ask Who? --as-of 2020-01-01 --tz UTC",
+                "Nothing was recorded by 2020-01-01 00:00+00:00; to leave out what happened later, use --until.",
+            ),
+        ],
+    )
+    def test_a_condition_that_nothing_meets_is_named(
+        self, run: Run, history: dict[str, str], arguments: str, note: str
+    ) -> None:
+        done = run(*arguments.split())
+        assert done.code == 0
+        assert done.err.startswith(f"note: {note}")
+        assert done.err.count("\n") == 1
+        assert json.loads(run(*arguments.split(), "--json").err)["note"].startswith(note)
+
+    def test_a_question_without_quotes_is_shown_with_them(self, run: Run, history: dict[str, str]) -> None:
+        done = run("recall", "Where", "does", "Ana", "live", "--speaker", "Ana")
+        assert (done.code, done.out) == (2, "")
+        assert done.err.endswith('Quote the question: "Where does Ana live".\n')
+        assert 'Quote the text: "I moved".' in run("add", "I", "moved").err
+        assert "--help" in run("recall", "Where", "--colour", "red").err
 
     @pytest.mark.parametrize(
         "arguments",
@@ -236,6 +273,15 @@ class TestRecall:
         assert run("recall", "-k", "1", "--", "--json").out.startswith("1  ")
 
 
+@pytest.mark.parametrize("verb", [("context", "Lisbon"), ("window",)], ids=" ".join)
+def test_a_budget_that_is_too_small_for_any_line_is_refused(
+    run: Run, history: dict[str, str], verb: tuple[str, ...]
+) -> None:
+    done = run(*verb, "--budget", "10")
+    assert (done.code, done.out) == (2, "")
+    assert "A budget of 10 tokens is too small for any line." in done.err
+
+
 def test_context_prints_just_the_text_when_piped(run: Run, history: dict[str, str]) -> None:
     text = run("context", "Lisbon", "--budget", "70").out
     assert inside(text.removesuffix("\n")).startswith(
@@ -266,6 +312,7 @@ class TestShowing:
         head, *rows = run("sessions").out.splitlines()
         assert head.split() == ["session", "events", "first", "last", "speakers", "wings", "about"]
         assert [row.split()[:2] for row in rows] == [["s3", "2"], ["s1", "2"], ["s2", "1"]]
+        assert rows[1].endswith("  I moved to Lisbon in March.")
         assert len({row.index("2026") for row in rows}) == 1
         sessions = run("sessions", "--json", "--speaker", "Bo").json["sessions"]
         assert [(session["name"], session["wings"]) for session in sessions] == [("s2", ["work"])]
@@ -303,6 +350,8 @@ class TestForget:
         done = run("forget", "--session", "s1")
         assert (done.code, done.out) == (2, "")
         assert "--yes" in done.err
+        assert run("forget").err == run("forget", "--yes").err
+        assert "Say what to forget" in run("forget", "--scrub").err
         assert run("stats", "--json").json["events"] == 5
 
     def test_a_dry_run_shows_and_keeps(self, run: Run, history: dict[str, str]) -> None:

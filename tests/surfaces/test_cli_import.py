@@ -155,6 +155,15 @@ def test_a_table_with_named_columns(run: Run, tmp_path: Path, suffix: str, mark:
     assert (event["at"], event["meta"]["Mood"]) == ("2026-03-01T10:00:00+02:00", "happy")
 
 
+def test_a_time_that_can_not_be_read_is_told(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("Text,Date\nWe met.,2026-03-01\nIt rained.,31 of Smarch\nNobody said when.,\n")
+    done = _imported(run, tmp_path / "log.csv")
+    assert (done["added"], done["unread_times"]) == (3, 1)
+    assert done["not_understood"] == ["log.csv: a time that can't be read: 31 of Smarch"]
+    shown = run("import", str(tmp_path / "log.csv"), "--again").out
+    assert "stored with the time of the file, since its own can't be read: 1\n" in shown
+
+
 def test_a_table_without_a_text_gives_its_rows(run: Run, tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("Name,Birthday,Phone\nAna,3 May,\nBen,1 June,12\n")
     _imported(run, tmp_path / "people.csv")

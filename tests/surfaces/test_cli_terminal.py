@@ -6,6 +6,7 @@ import json
 import os
 import re
 import select
+import shutil
 import subprocess
 import sys
 import threading
@@ -217,6 +218,30 @@ def test_doctor_is_a_table(at_terminal: Typed) -> None:
     assert code == 0
     assert "\x1b[32mok\x1b[0m" in shown
     assert "No problems." in shown
+
+
+def test_doctor_breaks_no_name_of_a_folder(at_terminal: Typed, tmp_path: Path) -> None:
+    folders = [tmp_path / "a-folder-with-a-long-name" / "and-one-that-is-longer-still", tmp_path / "not-there"]
+    folders[0].mkdir(parents=True)
+    shutil.copy(tmp_path / "memory.db", folders[0])
+    for folder in folders:
+        _, shown = at_terminal("doctor", EVERYWORD_MEMORY=str(folder / "memory.db"), COLUMNS="64")
+        lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()]
+        broken = "".join(line for line in lines if not line.startswith("→"))
+        assert all(f"{part}/" in "\n".join(lines) for part in folder.parts[1:])
+        assert str(folder / "memory.db") in broken.replace("memory           ", "")
+        assert "fix" not in shown.splitlines()[0]
+
+
+def test_a_session_says_what_it_was_about_in_one_line(at_terminal: Typed) -> None:
+    told = "We decided to sail to Faro in the second week of May, with the new mast, the old sails and four friends."
+    at_terminal("add", told, "--session", "s9")
+    _, shown = at_terminal("sessions", COLUMNS="80")
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()
+    about = lines.index(next(line for line in lines if line.startswith("s9"))) + 1
+    assert lines[about].startswith("  We decided to sail to Faro")
+    assert lines[about].endswith("…")
+    assert (len(lines[about]) <= 80, lines[about + 1]) == (True, "")
 
 
 def test_lists_are_readable_on_80_columns(at_terminal: Typed) -> None:

@@ -25,6 +25,12 @@ MESSAGES = [
 ]
 
 
+def test_a_message_alone_is_refused_with_what_to_do() -> None:
+    alone = {"role": "user", "content": "Hello."}
+    with Memory.open(":memory:", embedder="none") as memory, pytest.raises(InvalidInput, match="message in a list"):
+        memory.add(alone)  # type: ignore[call-overload]
+
+
 def test_messages_are_kept_in_their_order() -> None:
     with Memory.open(":memory:", embedder="none") as memory:
         written = memory.add(MESSAGES, session="s", at=AT)

@@ -144,6 +144,11 @@ class TestWakeUp:
         assert due.priority == pytest.approx(sum(reason.score for reason in due.reasons))
         assert "2 days left" in next(reason.why for reason in due.reasons if reason.stage == "deadline")
 
+    def test_one_is_told_in_the_singular(self, lived: Memory) -> None:
+        lines = lived.wake_up(wing="boat", now=NOW + timedelta(days=1)).lines
+        whys = {reason.why for line in lines for reason in line.reasons}
+        assert {"1 day left", "1 line of its kind before it"} <= whys
+
     def test_what_is_said_again_counts_more(self, lived: Memory) -> None:
         def priority() -> float:
             return next(line.priority for line in lived.wake_up(budget=900).lines if "tea" in line.text)

@@ -94,8 +94,8 @@ def test_an_answer_from_a_tool_says_so(memory: Memory) -> None:
     memory.add("The backup of the archive took 14 minutes.", role="tool", at="2026-05-01T10:00Z")
     answer = memory.ask("How long did the backup of the archive take?")
     assert "14 minutes" in answer.text
-    assert "(tool, 1 May 2026)" in answer.text
-    assert "(tool): The backup" in memory.context("How long did the backup of the archive take?").text
+    assert "(Tool, 1 May 2026)" in answer.text
+    assert "Tool: The backup" in memory.context("How long did the backup of the archive take?").text
 
 
 @pytest.mark.slow

@@ -1415,6 +1415,7 @@ export interface components {
                 [key: string]: number;
             };
             not_understood: string[];
+            unread_times: number;
             redacted: {
                 [key: string]: number;
             };
@@ -1886,7 +1887,7 @@ export interface operations {
                     now?: string | number | null;
                     /**
                      * Format: date-time
-                     * @description answer with what was known at this time
+                     * @description only what was recorded by this time, whenever it happened
                      */
                     as_of?: string | number | null;
                     /** @description only this session */
@@ -1895,12 +1896,12 @@ export interface operations {
                     speaker?: string | null;
                     /**
                      * Format: date-time
-                     * @description only events at this time or later
+                     * @description only events that happened at this time or later
                      */
                     since?: string | number | null;
                     /**
                      * Format: date-time
-                     * @description only events before this time
+                     * @description only events that happened before this time
                      */
                     until?: string | number | null;
                     /** @description only this tag, such as category:work_career or action:required */
@@ -1971,7 +1972,7 @@ export interface operations {
                     now?: string | number | null;
                     /**
                      * Format: date-time
-                     * @description answer with what was known at this time
+                     * @description only what was recorded by this time, whenever it happened
                      */
                     as_of?: string | number | null;
                     /** @description only this session */
@@ -1980,12 +1981,12 @@ export interface operations {
                     speaker?: string | null;
                     /**
                      * Format: date-time
-                     * @description only events at this time or later
+                     * @description only events that happened at this time or later
                      */
                     since?: string | number | null;
                     /**
                      * Format: date-time
-                     * @description only events before this time
+                     * @description only events that happened before this time
                      */
                     until?: string | number | null;
                     /** @description only this tag, such as category:work_career or action:required */
@@ -2046,7 +2047,7 @@ export interface operations {
                     now?: string | number | null;
                     /**
                      * Format: date-time
-                     * @description answer with what was known at this time
+                     * @description only what was recorded by this time, whenever it happened
                      */
                     as_of?: string | number | null;
                     /** @description only this session */
@@ -2055,12 +2056,12 @@ export interface operations {
                     speaker?: string | null;
                     /**
                      * Format: date-time
-                     * @description only events at this time or later
+                     * @description only events that happened at this time or later
                      */
                     since?: string | number | null;
                     /**
                      * Format: date-time
-                     * @description only events before this time
+                     * @description only events that happened before this time
                      */
                     until?: string | number | null;
                     /** @description only this tag, such as category:work_career or action:required */
@@ -2206,7 +2207,7 @@ export interface operations {
                     tag?: string | null;
                     /**
                      * Format: date-time
-                     * @description answer with what was known at this time
+                     * @description only what was recorded by this time, whenever it happened
                      */
                     as_of?: string | number | null;
                     /**
@@ -2502,12 +2503,12 @@ export interface operations {
                     relation?: string | null;
                     /**
                      * Format: date-time
-                     * @description only what was true at this time
+                     * @description only what was true at this time, whenever it was recorded
                      */
                     as_of?: string | number | null;
                     /**
                      * Format: date-time
-                     * @description answer with what the memory knew at this time
+                     * @description only what was recorded by this time; as_of means that elsewhere
                      */
                     known_at?: string | number | null;
                     /**
@@ -2809,7 +2810,7 @@ export interface operations {
                     now?: string | number | null;
                     /**
                      * Format: date-time
-                     * @description answer with what was known at this time
+                     * @description only what was recorded by this time, whenever it happened
                      */
                     as_of?: string | number | null;
                     /**
@@ -2912,7 +2913,7 @@ export interface operations {
                     now?: string | number | null;
                     /**
                      * Format: date-time
-                     * @description answer with what was known at this time
+                     * @description only what was recorded by this time, whenever it happened
                      */
                     as_of?: string | number | null;
                 };
@@ -2958,7 +2959,7 @@ export interface operations {
                     drawers?: number | null;
                     /**
                      * Format: date-time
-                     * @description answer with what was known at this time
+                     * @description only what was recorded by this time, whenever it happened
                      */
                     as_of?: string | number | null;
                 };
@@ -2996,7 +2997,7 @@ export interface operations {
                     about?: string | null;
                     /**
                      * Format: date-time
-                     * @description answer with what was known at this time
+                     * @description only what was recorded by this time, whenever it happened
                      */
                     as_of?: string | number | null;
                     /**
@@ -3044,7 +3045,7 @@ export interface operations {
                     id: string;
                     /**
                      * Format: date-time
-                     * @description answer with what was known at this time
+                     * @description only what was recorded by this time, whenever it happened
                      */
                     as_of?: string | number | null;
                 };
@@ -3229,17 +3230,17 @@ export interface operations {
                     speaker?: string | null;
                     /**
                      * Format: date-time
-                     * @description only events at this time or later
+                     * @description only events that happened at this time or later
                      */
                     since?: string | number | null;
                     /**
                      * Format: date-time
-                     * @description only events before this time
+                     * @description only events that happened before this time
                      */
                     until?: string | number | null;
                     /**
                      * Format: date-time
-                     * @description answer with what was known at this time
+                     * @description only what was recorded by this time, whenever it happened
                      */
                     as_of?: string | number | null;
                     /**
@@ -3294,17 +3295,17 @@ export interface operations {
                     speaker?: string | null;
                     /**
                      * Format: date-time
-                     * @description only events at this time or later
+                     * @description only events that happened at this time or later
                      */
                     since?: string | number | null;
                     /**
                      * Format: date-time
-                     * @description only events before this time
+                     * @description only events that happened before this time
                      */
                     until?: string | number | null;
                     /**
                      * Format: date-time
-                     * @description answer with what was known at this time
+                     * @description only what was recorded by this time, whenever it happened
                      */
                     as_of?: string | number | null;
                     /** @description only this role; '!tool' excludes a role; may be given more than once */
@@ -3555,12 +3556,12 @@ export interface operations {
                     session?: string | null;
                     /**
                      * Format: date-time
-                     * @description only events at this time or later
+                     * @description only events that happened at this time or later
                      */
                     since?: string | number | null;
                     /**
                      * Format: date-time
-                     * @description only events before this time
+                     * @description only events that happened before this time
                      */
                     until?: string | number | null;
                     /**
@@ -3768,7 +3769,7 @@ export interface operations {
                     now?: string | number | null;
                     /**
                      * Format: date-time
-                     * @description answer with what was known at this time
+                     * @description only what was recorded by this time, whenever it happened
                      */
                     as_of?: string | number | null;
                     /** @description only this session */
@@ -3777,12 +3778,12 @@ export interface operations {
                     speaker?: string | null;
                     /**
                      * Format: date-time
-                     * @description only events at this time or later
+                     * @description only events that happened at this time or later
                      */
                     since?: string | number | null;
                     /**
                      * Format: date-time
-                     * @description only events before this time
+                     * @description only events that happened before this time
                      */
                     until?: string | number | null;
                     /** @description only this tag, such as category:work_career or action:required */

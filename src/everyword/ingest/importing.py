@@ -21,7 +21,7 @@ from everyword.engine.engine import Engine, Progress
 from everyword.engine.retry import again
 from everyword.errors import EverywordError, InvalidInput, KeyConflict, MissingExtra
 from everyword.ingest.importers import FORMATS, READERS_VERSION, Recognised
-from everyword.ingest.importers.records import Position, Skipped
+from everyword.ingest.importers.records import Position, Read, Skipped
 from everyword.ingest.importers.sources import Format, Source, open_source, suffix
 from everyword.ingest.redaction.redact import NONE, Rules, redact_event
 from everyword.ingest.validation import at_was_given
@@ -66,6 +66,7 @@ class _Tally(Struct):
     formats: Counter[str] = field(default_factory=Counter[str])  # files by format
     skipped: Counter[str] = field(default_factory=Counter[str])
     not_understood: list[str] = field(default_factory=list[str])
+    unread_times: int = 0
     redacted: Counter[str] = field(default_factory=Counter[str])
     held_forgotten: set[str] = field(default_factory=set[str])  # paths of files that may hold forgotten events
 
@@ -111,6 +112,7 @@ def import_source(
         differing=tally.differing,
         skipped={reason: count for reason, count in tally.skipped.items() if count},
         not_understood=tuple(tally.not_understood),
+        unread_times=tally.unread_times,
         redacted=dict(tally.redacted),
         files=tally.files,
         unchanged=tally.unchanged,
@@ -187,6 +189,8 @@ def _read(source: Source, file: FileToRead, options: ImportOptions, tally: _Tall
                 _count_skipped(item, tally)
                 continue
             events += 1
+            if item.unread_time:
+                _count_unread_time(item, file.part, tally)
             event = _clean(item.event, options, tally)
             batch.events.append(event)
             batch.chars += len(str(event.get("text", "")))
@@ -203,6 +207,12 @@ def _count_skipped(item: Skipped, tally: _Tally) -> None:
     tally.skipped[item.reason] += 1
     if not item.expected and len(tally.not_understood) < _MAX_SAMPLES:
         tally.not_understood.append(f"{item.where}: {item.reason}: {item.sample}".rstrip(": "))
+
+
+def _count_unread_time(item: Read, part: str, tally: _Tally) -> None:
+    tally.unread_times += 1
+    if len(tally.not_understood) < _MAX_SAMPLES:
+        tally.not_understood.append(f"{part}: a time that can't be read: {item.unread_time}")
 
 
 def _count_unreadable(source: Source, part: str, error: EverywordError, tally: _Tally) -> None:

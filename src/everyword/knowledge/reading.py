@@ -17,6 +17,7 @@ from everyword.lazy_patterns import lazy_pattern
 from everyword.models.reader.decoding import FoundEntity, FoundStatement
 from everyword.models.reader.reader import Reader, TurnReading
 from everyword.text.dates.finder import find_dates
+from everyword.text.rendering import speaker_of
 from everyword.text.spans import Composed, composed, prose
 from everyword.types.events import ASSISTANTS, Event, Span
 from everyword.types.records import RecordKind, speaks_for
@@ -86,8 +87,8 @@ def said_by_user(event: Event) -> Event:
 
 
 def speaker_name(event: Event) -> str:
-    """Name who speaks: the speaker, else the role."""
-    return event.speaker or (event.role or "speaker").capitalize()
+    """Name who speaks, in any event."""
+    return speaker_of(event) or "Speaker"
 
 
 def read_event(reader: Reader, event: Event, before: Event | None = None) -> EventReading:

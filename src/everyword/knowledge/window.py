@@ -124,7 +124,7 @@ def _due(intent: Intent) -> str:
 def _line(event: Event) -> str:
     """Write an event on one line: day, speaker, text."""
     text = shortened(one_line(event.text), LONGEST_LINE)
-    return f"{day_in_words(event.at)}, {speaker_line(text, speaker=event.speaker)}"
+    return f"{day_in_words(event.at)}, {speaker_line(event, text)}"
 
 
 # Shares of the budget; the rest stays free for headings and for what comes next (CogniFold).

@@ -23,7 +23,7 @@ from everyword.retrieval.superseded import ASKS_FUTURE_DATE, HYPOTHETICAL, is_re
 from everyword.text.dates import DateMention, Granularity, find_dates, first_and_last_day, write_date
 from everyword.text.dates.rules import NUMBER_WORD
 from everyword.text.dates.tense import verbs_look_back
-from everyword.text.rendering import indented, name
+from everyword.text.rendering import indented, name, speaker_of
 from everyword.text.spans import asks, sentences
 from everyword.text.terms import question_terms, term_counts
 from everyword.types.events import Answer, Citation, Context, Hit, Hits, Span
@@ -375,7 +375,7 @@ def _quote_line(
 
 
 def _quoted(hit: Hit, span: Span) -> str:
-    source = (name(hit.event.speaker or ""), label_of(hit.event), day_in_words(hit.event.at))
+    source = (name(speaker_of(hit.event) or ""), label_of(hit.event), day_in_words(hit.event.at))
     return f"“{indented(hit.event.text[span.start : span.end])}” ({', '.join(part for part in source if part)})"
 
 
@@ -537,9 +537,7 @@ def _capital(text: str) -> str:
 
 
 def _shown(one: _Dated, mark: str) -> str:
-    words = one.hit.event.text[one.span.start : one.span.end]
-    who = f"{one.hit.event.speaker}, " if one.hit.event.speaker else ""
-    return f"{one.date}: “{words}” ({who}{day_in_words(one.hit.event.at)}) {mark}"
+    return f"{one.date}: {_quoted(one.hit, one.span)} {mark}"
 
 
 _HOW_LONG = r"how (?:long|much time|many (?P<unit>days?|weeks?|months?|years?))\b"

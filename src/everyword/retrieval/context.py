@@ -34,7 +34,7 @@ from everyword.types.events import Citation, Context, Event, Filter, Hit, Hits, 
 from everyword.types.records import RecordKind, events_of, shown_as_edit
 from everyword.types.statements import TO_DO, Statement, StatementKind, Status
 from everyword.types.times import day_in_words
-from everyword.types.trust import is_vouched, label_of, source_of, trust_of
+from everyword.types.trust import is_vouched, source_of, trust_of
 
 _ELLIPSIS = "…"
 _HEAD = 0.15  # share of the budget that each head may take: the lines below it answer most questions
@@ -86,8 +86,7 @@ class _Line(Struct, frozen=True, dict=True):  # its cached properties need a dic
         after = _ELLIPSIS if event.text[span.end :].strip() else ""
         quote = event.text[span.start : span.end]
         notes = [one_line(note) for note in date_notes(quote, event.at)]
-        label = label_of(event)
-        return speaker_line(f"{before}{quote}{after}", speaker=event.speaker, labels=[label] if label else []), notes
+        return speaker_line(event, f"{before}{quote}{after}"), notes
 
     @property
     def when(self) -> tuple[datetime, int]:

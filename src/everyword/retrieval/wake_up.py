@@ -29,7 +29,7 @@ from everyword.retrieval.instructions import LEAST_WORTH, worth_telling
 from everyword.storage.protocol import Reader
 from everyword.text.rendering import fence_tokens, fenced, one_line
 from everyword.text.spans import points_back, sentences
-from everyword.text.terms import question_terms
+from everyword.text.terms import count_of, question_terms
 from everyword.types.events import ASSISTANTS, SAVED_ON_REQUEST, USERS, Citation, Event, Score, Span, raw_event_id
 from everyword.types.intents import LIVE, Identity, Intent, IntentCategory, WakeUp, WakeUpLine
 from everyword.types.statements import BY_HAND, Statement, StatementKind, Status
@@ -224,7 +224,8 @@ def _by_turns(candidates: Sequence[Candidate]) -> Iterator[WakeUpLine]:
         )
         line = waiting[group].pop().line
         if before := taken[group]:
-            alike = Score(stage="alike", score=round(-_ALIKE * before, 4), why=f"{before} of its kind come before it")
+            why = f"{count_of(before, 'line')} of its kind before it"
+            alike = Score(stage="alike", score=round(-_ALIKE * before, 4), why=why)
             line = replace(line, reasons=(*line.reasons, alike), priority=_priority((*line.reasons, alike)))
         taken[group] += 1
         if not waiting[group]:
@@ -395,7 +396,8 @@ def _deadline(intent: Intent, today: datetime) -> list[Score]:
         return []
     left = (intent.due - today.date()).days
     bonus = next((bonus for days, bonus in DEADLINES if left <= days), 0.0)
-    return [_score("deadline", bonus, f"{left} days left" if left >= 0 else f"was due {-left} days ago")]
+    why = f"{count_of(left, 'day')} left" if left >= 0 else f"was due {count_of(-left, 'day')} ago"
+    return [_score("deadline", bonus, why)]
 
 
 def _priority(reasons: Sequence[Score]) -> float:

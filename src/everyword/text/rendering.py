@@ -121,13 +121,19 @@ def name(text: str, longest: int = LONGEST_NAME) -> str:
     return json.dumps(short, ensure_ascii=False)
 
 
-def speaker_line(text: str, *, speaker: str | None = None, labels: Sequence[str] = ()) -> str:
-    """Write who said what: `Ana: words`, or `Ana (tool): words` with labels; further lines are indented.
+def speaker_of(event: Event) -> str | None:
+    """Name who speaks: the speaker, else the role."""
+    return event.speaker or (event.role.capitalize() if event.role else None)
 
-    Without a speaker only the text is written, unless its beginning looks like a speaker's name.
+
+def speaker_line(event: Event, text: str | None = None) -> str:
+    """Write who said what: `Ana: words`, or `Ana (tool): words` from a tool; further lines are indented.
+
+    Without a speaker and a role only the text is written, unless its beginning looks like a speaker's name.
     """
-    words = indented(text)
-    label = f"({', '.join(map(name, labels))})" if labels else ""
+    words = indented(event.text if text is None else text)
+    source, speaker = label_of(event), speaker_of(event)
+    label = f"({name(source)})" if source else ""
     if speaker is not None:
         return f"{name(speaker)} {label}: {words}" if label else f"{name(speaker)}: {words}"
     if label or _MIGHT_NAME_SPEAKER.match(words):
@@ -137,7 +143,7 @@ def speaker_line(text: str, *, speaker: str | None = None, labels: Sequence[str]
 
 def event_line(event: Event, text: str | None = None, *, labels: Sequence[str] = ()) -> str:
     """Write an event with its id and time: `[ev_...] 2026-04-02 10:00 (Ana, session s1): words`."""
-    who = [name(event.speaker)] if event.speaker else []
+    who = [name(speaker)] if (speaker := speaker_of(event)) else []
     who += [f"session {name(event.session)}"] if event.session else []
     who += [label] if (label := label_of(event)) else []
     who += map(name, labels)

@@ -123,6 +123,11 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else text[: whole_until(text, most - 1)].rstrip() + "…"
 
 
+def count_of(count: int, thing: str) -> str:
+    """Write a number of things, with the noun in its singular or plural."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
 def _continues(char: str) -> bool:
     return char == _JOINER or unicodedata.category(char)[0] == "M" or ord(char) in _SKINS
 

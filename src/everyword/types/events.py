@@ -116,7 +116,8 @@ class Imported(Struct, frozen=True, kw_only=True):
     format: str = "everyword"
     differing: int = 0  # already there with other words, which were kept
     skipped: Mapping[str, int] = field(default_factory=dict[str, int])  # entries that gave no event, by reason
-    not_understood: tuple[str, ...] = ()  # examples of entries that could not be read
+    not_understood: tuple[str, ...] = ()  # examples of entries or times that could not be read
+    unread_times: int = 0  # events whose written time could not be read, stored at the time of their file
     redacted: Mapping[str, int] = field(default_factory=dict[str, int])  # removed secrets, by kind
     files: int = 1
     unchanged: int = 0  # files that were skipped because they have not changed

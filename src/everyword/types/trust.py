@@ -100,9 +100,14 @@ def may_be_shown_unasked(event: Event) -> bool:
 
 
 def label_of(event: Event) -> str:
-    """Return the source label of a rendered line; "" for a person's words and where the speaker already says it."""
-    source = source_of(event)
-    return "" if source == Source.USER or (event.speaker or "").casefold() in (source, event.role) else source
+    """Return the source label of a rendered line; "" for a person's words and where the speaker already says it.
+
+    A role is shown where no speaker is named; it says the source that follows from it.
+    """
+    source, role = source_of(event), (event.role or "").casefold()
+    speaker = (event.speaker or role).casefold()
+    is_said = speaker == source or (speaker == role and source_of_role(role) == source)
+    return "" if source == Source.USER or is_said else source
 
 
 def effective_at(event: Event) -> datetime:

@@ -22,6 +22,7 @@ Position = Mapping[str, Json]
 
 _SAMPLE_CHARS = 160  # of a skipped entry, for the report: one line
 _NAME_CHARS = 200  # of a session, speaker or wing; a longer one is cut and gets a digest
+_UNREAD_TIME_CHARS = 40  # for the report
 _LABEL_CHARS = 1000  # of a title or file name beside the text
 _TITLE_CHARS, _ID_CHARS = 80, 6  # of the title and the id in a session's name
 _MAX_LABELS = 100  # files, tags or headings of one event
@@ -38,6 +39,7 @@ class Read(Struct, frozen=True, kw_only=True):
     """One event, and the position after it."""
 
     event: dict[str, Json]
+    unread_time: str = ""  # the time as it is written, where it can't be read
     position: Position = field(default_factory=dict[str, Json])
 
 
@@ -83,6 +85,7 @@ def item(
     if is_binary(text):
         return skipped("binary, not text", text, expected=True)
     moment = as_moment(at)
+    unread_time = "" if moment or at is None else redact(str(at)[:_SAMPLE_CHARS]).text[:_UNREAD_TIME_CHARS].strip()
     more = {name: _trimmed(value) for name, value in (meta or {}).items() if value not in (None, "", [], {})}
     if moment is None:
         more["at_is_a_guess"] = True
@@ -97,7 +100,8 @@ def item(
         "wing": as_name(wing),
         "meta": {"source": {name: _trimmed(one) for name, one in (source or {}).items() if one is not None}, **more},
     }
-    return Read(event={name: value for name, value in fields.items() if value is not None})
+    event = {name: value for name, value in fields.items() if value is not None}
+    return Read(event=event, unread_time=unread_time)
 
 
 def _trimmed(value: Json) -> Json:

@@ -26,7 +26,7 @@ _MODULES = {"doctor": "cli.doctor", "init": "cli.init", "hook": "hooks.install"}
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
     arguments = sys.argv[1:] if argv is None else list(argv)
-    if arguments in (["--help"], ["-h"], ["help"], ["--version"]) and _write_help(arguments[0]):
+    if arguments in (["--help"], ["-h"], ["help"], ["--version"], ["-V"]) and _write_help(arguments[0]):
         return 0
     if arguments[:2] == ["hook", "run"]:  # an assistant waits for it
         from everyword.interfaces.hooks import main as hook
@@ -61,7 +61,7 @@ def _write_help(asked: str) -> bool:
 
     try:
         if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]  it may be closed
-            sys.stdout.write(f"everyword {__version__}\n" if asked == "--version" else HELP)
+            sys.stdout.write(f"everyword {__version__}\n" if asked in ("--version", "-V") else HELP)
             sys.stdout.flush()
     except OSError:
         return False

@@ -7,17 +7,18 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from msgspec.structs import asdict
 
+from everyword.api.arguments import EventConditions
 from everyword.engine.encoding import EverywordNotice
 from everyword.engine.retry import when_there
 from everyword.errors import EverywordError, InvalidInput, InvalidTime, StoreUnreachable
@@ -31,10 +32,13 @@ from everyword.memory import Memory
 from everyword.settings import Settings
 from everyword.storage.copy import copy_store
 from everyword.storage.opening import open_store
-from everyword.types.events import Imported
+from everyword.text.terms import count_of
+from everyword.types.events import Answer, Context, Event, Imported
+from everyword.types.intents import WakeUp, Window
 from everyword.types.serialization import to_json
 from everyword.types.times import Zone, in_zone, shown_in, utc_now, zone_of
 
+_TOPIC = 2  # the layer of a wake-up's lines about its topic
 _FORGET_PREVIEW = 5  # events: enough to notice a mistake
 _TIMES = "Write it as 2026-04-02, 2026-04-02T10:00+01:00, yesterday, last Monday or 3 days ago."
 _SIGNAL_CHECK_S = 1.0  # how soon a signal is noticed on systems where it does not end a wait
@@ -67,6 +71,9 @@ def run(request: Request, terminal: Terminal) -> int:
                     result = operation.run(memory, {**arguments, "progress": report})
             else:
                 result = operation.run(memory, arguments)
+            if operation.name == "events":
+                result = _empty_or_all(result)
+            _explain_nothing(memory, operation, arguments, result, terminal)
             return _show(result, request, terminal)
 
 
@@ -197,6 +204,62 @@ _NOTES = {
 }
 
 
+# Why nothing was found
+
+_NAMES = ("session", "speaker", "wing", "role")  # conditions on events that take any name
+_TAGS_NAMED = 8  # the most frequent; `stats` counts them
+
+
+def _explain_nothing(
+    memory: Memory, operation: Operation, arguments: dict[str, Any], result: Any, terminal: Terminal
+) -> None:
+    """Say why nothing was found, where a condition that takes any value has one that nothing has."""
+    if isinstance(result, Context | Window) and not result.text and "budget" in arguments:
+        with_default = operation.run(memory, {name: given for name, given in arguments.items() if name != "budget"})
+        if with_default.text:
+            tokens = count_of(result.budget, "token")
+            raise InvalidInput(f"A budget of {tokens} is too small for any line.", fix="Give a larger --budget.")
+    if isinstance(result, WakeUp):
+        if (topic := arguments.get("topic")) and all(line.layer != _TOPIC for line in result.lines):
+            terminal.note(f"Nothing that lasts is known of {topic!r}; recall searches all events.")
+    elif _is_empty(result):
+        for reason in _reasons(memory, operation, arguments):
+            terminal.note(reason)
+
+
+def _empty_or_all(listed: Iterator[Event]) -> Iterator[Event] | list[Event]:
+    """Make an empty list of an iterator that gives nothing."""
+    first = list(islice(listed, 1))
+    return chain(first, listed) if first else first
+
+
+def _is_empty(result: Any) -> bool:
+    if isinstance(result, Context):
+        return not result.citations
+    return not result.answered if isinstance(result, Answer) else isinstance(result, list) and not result
+
+
+def _reasons(memory: Memory, operation: Operation, arguments: dict[str, Any]) -> Iterator[str]:
+    """Name each condition that no event meets."""
+    for name in _NAMES:
+        given: str | list[str] = arguments.get(name, [])
+        for value in [given] if isinstance(given, str) else given:
+            which: EventConditions = {name: value}  # type: ignore[misc]  # checked by the memory
+            if not value.startswith("!") and not _has_events(memory, which):
+                yield f"No event has the {name} {value!r}."
+    if "tag" in arguments and arguments["tag"] not in (tags := memory.stats().tags):
+        some = ", ".join(islice(tags, _TAGS_NAMED))
+        yield f"No event has the tag {arguments['tag']!r}." + (f" The most frequent tags are {some}." if some else "")
+    moment = arguments.get("as_of")
+    if moment is not None and operation.name != "facts" and not _has_events(memory, {"as_of": moment}):
+        until = "; to leave out what happened later, use --until" if operation.parameter("until") else ""
+        yield f"Nothing was recorded by {results.when(moment)}{until}."
+
+
+def _has_events(memory: Memory, which: EventConditions) -> bool:
+    return next(memory.events(limit=1, **which), None) is not None
+
+
 # Import
 
 
@@ -297,7 +360,8 @@ def _watch(request: Request, terminal: Terminal) -> int:
 def _check_forget_is_confirmed(request: Request, terminal: Terminal) -> None:
     if request.operation.name != "forget" or "yes" in request.extras or request.arguments.get("dry_run"):
         return
-    if not terminal.can_ask:
+    says_what = request.arguments.keys() - {"dry_run", "scrub"}  # else the memory refuses, whatever is confirmed
+    if says_what and not terminal.can_ask:
         raise UsageError(
             "Forgetting can't be undone, and there is no terminal to confirm it.",
             fix="Preview with --dry-run, then confirm with --yes.",

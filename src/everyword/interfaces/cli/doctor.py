@@ -21,8 +21,9 @@ from everyword import __version__
 from everyword.errors import EverywordError, ModelDamaged, ModelMissing, StoreBusy, usual_fix
 from everyword.interfaces.cli.defaults import default_path
 from everyword.interfaces.cli.parser import Request
-from everyword.interfaces.cli.results import count_of, size
-from everyword.interfaces.cli.terminal import Page, Terminal, bold, green, red, yellow
+from everyword.interfaces.cli.results import size
+from everyword.interfaces.cli.terminal import Page, Piece, Terminal, bold, green, red, yellow
+from everyword.text.terms import count_of
 
 if TYPE_CHECKING:
     from everyword.memory import Memory
@@ -418,8 +419,12 @@ def _describe_jobs(jobs: Sequence[Job], what: str) -> str:
 
 def _show(page: Page, checks: Sequence[Check]) -> None:
     looks = {"ok": green, "warning": yellow, "problem": red}
-    rows = [(looks[check.state](check.state), bold(check.name), check.detail, check.fix) for check in checks]
-    page.table(("", "check", "result", "fix"), rows)
+    rows: list[tuple[Piece, Piece, Piece]] = []
+    for check in checks:
+        rows.append((looks[check.state](check.state), bold(check.name), check.detail))
+        if check.fix:
+            rows.append(("", "", green(f"→ {check.fix}")))
+    page.table(("", "check", "result"), rows)
     page.gap()
     warned, failed = (sum(check.state == state for check in checks) for state in ("warning", "problem"))
     if failed:

@@ -47,6 +47,8 @@ _EXTRAS: dict[str, tuple[tuple[str, str], ...]] = {
     "wake_up": (("explain", "also show why each line was chosen"),),
     "forget": (("yes", "do not ask for confirmation"),),
 }
+# Last arguments that may have several words, and what to call them.
+_QUOTED = {"query": "question", "text": "text", "name": "name", "subject": "name", "entity": "name"}
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1), "y": timedelta(days=365)}
 
 
@@ -188,7 +190,7 @@ def read(arguments: Sequence[str]) -> Request | tuple[str, list[str]]:
     if verb in PROGRAMS:
         return verb, rest
     operation = VERBS[verb]
-    parsed = vars(parser_of(operation).parse_args(rest))
+    parsed = _parsed(operation, rest)
     chosen = {
         name: parsed.get(name) or os.environ.get(f"EVERYWORD_{name.upper()}") or None
         for name in ("memory", "embedder", "llm", "reranker")
@@ -205,15 +207,30 @@ def read(arguments: Sequence[str]) -> Request | tuple[str, list[str]]:
     )
 
 
+def _parsed(operation: Operation, arguments: Sequence[str]) -> dict[str, Any]:
+    """Parse the arguments of a verb; words beyond its last argument are mostly a question without quotes."""
+    known, left = parser_of(operation).parse_known_args(arguments)
+    parsed = vars(known)
+    if not left:
+        return parsed
+    last = next((one.name for one in reversed(operation.parameters) if one.positional), "")
+    fix = f"See everyword {operation.name} --help."
+    if last in _QUOTED and last in parsed and not any(word.startswith("-") for word in left):
+        fix = f'Quote the {_QUOTED[last]}: "{" ".join([parsed[last], *left])}".'
+    raise UsageError(f"Unrecognized arguments: {' '.join(left)}.", fix=fix)
+
+
 def _verb_of(arguments: Sequence[str]) -> tuple[str, list[str]]:
     """Split a command line into its verb and the rest, to which options before the verb belong."""
     place = 0
     while place < len(arguments) and arguments[place].partition("=")[0] in (*_GLOBAL_OPTIONS, _JSON):
         place += 2 if arguments[place] in _GLOBAL_OPTIONS else 1
     before, (verb, *rest) = arguments[:place], arguments[place:] or [""]
-    if verb in ("-h", "--help", "--version"):
-        sys.stdout.write(f"everyword {__version__}\n" if verb == "--version" else HELP)
+    if verb in ("-h", "--help", "--version", "-V") or (verb == "help" and not rest):
+        sys.stdout.write(f"everyword {__version__}\n" if verb in ("--version", "-V") else HELP)
         raise SystemExit(0)
+    if verb == "help":
+        verb, rest = rest[0], [*rest[1:], "--help"]
     if not verb:
         raise UsageError("No verb is given.", fix="See everyword --help for the verbs.")
     if verb.startswith("-"):

@@ -10,7 +10,8 @@ from itertools import islice
 from typing import Any
 
 from everyword.interfaces.cli.terminal import Page, Piece, Styled, bold, cyan, dim, green, match, red, spaced, yellow
-from everyword.text.terms import shortened, whole_until
+from everyword.text.rendering import speaker_of
+from everyword.text.terms import count_of, shortened, whole_until
 from everyword.types.concepts import Concept, ConceptEdge, ConceptView, Folded, JournalEntry
 from everyword.types.events import (
     Answer,
@@ -38,7 +39,8 @@ _MOST_SHOWN = 700  # characters of one text on a terminal; `show` prints all
 _BEFORE_MATCH = 200  # characters of these that may precede the match
 _SNIPPET = 60  # characters of a text in a table
 _MOST_TAGS = 6  # of `stats`, the most frequent; --json has all
-_MOST_KEYS = 3  # of a session in a table; --json has all
+_MOST_KEYS = 3  # of a session without a summary; --json has all
+_SESSION_INDENT = 4  # columns before a session's speakers, and between them and what it was about
 # Least probability, its word, and how it is shown.
 _SURENESS = ((0.9, "almost certainly", green), (0.7, "probably", green), (0.4, "perhaps", yellow))
 _SURE_FACT = 0.7  # a fact below it is marked
@@ -70,11 +72,6 @@ def size(count: int) -> str:
             return f"{amount:,.0f} bytes" if unit == "bytes" else f"{amount:.1f} {unit}"
         amount /= 1000
     return f"{amount:,.1f} TB"
-
-
-def count_of(count: int, thing: str) -> str:
-    """Write a number of things, with the noun in its singular or plural."""
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 def _counts(counted: Iterable[tuple[str, int]]) -> str:
@@ -182,6 +179,8 @@ def imported(page: Page, done: Imported) -> None:
         page.line(dim(f"  {count_of(done.unchanged, 'file')} of {done.files:,} unchanged, not read again"))
     for reason, count in sorted(done.skipped.items(), key=lambda one: -one[1]):
         page.line(dim(f"  skipped {count:,}: {reason}"))
+    if done.unread_times:
+        page.line(yellow(f"  stored with the time of the file, since its own can't be read: {done.unread_times:,}"))
     for sample in done.not_understood:
         page.line(yellow(f"  not understood: {sample}"))
     _redacted(page, done.redacted)
@@ -217,7 +216,7 @@ def _events(page: Page, listed: Iterable[Event]) -> None:
 
 
 def _when_who_where(one: Event) -> tuple[Piece, ...]:
-    return (dim(when(one.at)), cyan(one.speaker or ""), dim(one.session or ""))
+    return (dim(when(one.at)), cyan(speaker_of(one) or ""), dim(one.session or ""))
 
 
 def _excerpt(page: Page, text: str, span: Span) -> list[Piece]:
@@ -248,11 +247,16 @@ def _sessions(page: Page, listed: Sequence[Session]) -> None:
         first, last = _day(one.first_at), _day(one.last_at)
         days = green(first if first == last else f"{first} to {last}")
         heading = [bold(one.name), days, count_of(one.events, "event"), dim(", ".join(one.wings))]
-        page.item("", heading, spaced([cyan(", ".join(one.speakers)), dim(_about(one))]))
+        speakers, about = ", ".join(one.speakers), _about(one)
+        if page.width:
+            about = shortened(about, max(_SNIPPET, page.width - len(speakers) - _SESSION_INDENT))
+        page.item("", heading, spaced([cyan(speakers), dim(about)]))
 
 
 def _about(session: Session) -> str:
-    return session.written[0].text if session.written else ", ".join(session.keys[:_MOST_KEYS])
+    """Say in one line what a session was about: the first of its summary, else the names in it."""
+    summary = session.written or session.summary
+    return " ".join(summary[0].text.split()) if summary else ", ".join(session.keys[:_MOST_KEYS])
 
 
 _session_table = table(
@@ -477,7 +481,8 @@ def news(page: Page, kind: str, one: Event | Concept | Waiting | Intent) -> None
         page.item("", [green("new intent"), *_intent_heading(one)], [dim(_intent_reasons(one))])
         return
     if isinstance(one, Event):
-        named = " ".join(f"{one.speaker}: {one.text}".split() if one.speaker else one.text.split())
+        speaker = speaker_of(one)
+        named = " ".join(f"{speaker}: {one.text}".split() if speaker else one.text.split())
     else:
         named = f"{one.kind} of {one.event_id or 'an event'}" if isinstance(one, Waiting) else one.label
     page.line(green(f"new {kind}"), "  ", bold(named))

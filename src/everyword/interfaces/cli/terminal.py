@@ -51,18 +51,18 @@ class Page:
 
     def __init__(self, out: TextIO, *, for_people: bool, width: int | None = None, colours: bool = False) -> None:
         self.for_people = for_people
+        self.width = width
         self._out = out
-        self._width = width
         self._colours = colours
         self._after_gap = False
 
     def line(self, *pieces: Piece) -> None:
         """Write one line; line breaks in it become spaces."""
-        self._write(*self._rows(_one_line(pieces), self._width))
+        self._write(*self._rows(_one_line(pieces), self.width))
 
     def text(self, text: str) -> None:
         """Write a text of any number of lines unchanged."""
-        self._write(*self._rows([text], self._width))
+        self._write(*self._rows([text], self.width))
 
     def gap(self) -> None:
         """Write an empty line, unless the line before is empty."""
@@ -74,9 +74,9 @@ class Page:
         """Write one entry of a list: a mark, a heading, and an indented text."""
         indent = len(mark) + 2
         self.line(*spaced([Styled(mark, "1;36"), *heading]))
-        rows = self._rows(body, self._width and self._width - indent)
+        rows = self._rows(body, self.width and self.width - indent)
         self._write(*(f"{' ' * indent}{row}" for row in rows))
-        if self._width:
+        if self.width:
             self.gap()
 
     def fields(self, rows: Iterable[tuple[str, Piece]]) -> None:
@@ -88,7 +88,7 @@ class Page:
         self._grid(
             [[bold(title.removeprefix(">")) for title in titles], *rows],
             right=[title.startswith(">") for title in titles],
-            is_headed=self._width is not None,
+            is_headed=self.width is not None,
         )
 
     def _grid(self, rows: Sequence[Sequence[Piece]], *, right: Sequence[bool] = (), is_headed: bool = False) -> None:
@@ -96,10 +96,10 @@ class Page:
         widths = [
             max(_columns(escaped(row[at][0].text)) for row in cells) for at in range(len(cells[0]) if cells else 0)
         ]
-        while self._width and sum(widths) + 2 * len(widths) - 2 > self._width and max(widths) > _LEAST_COLUMN:
+        while self.width and sum(widths) + 2 * len(widths) - 2 > self.width and max(widths) > _LEAST_COLUMN:
             widths[widths.index(max(widths))] -= 1
         for number, row in enumerate(cells):
-            columns = [self._rows(cell, self._width and width) for cell, width in zip(row, widths, strict=True)]
+            columns = [self._rows(cell, self.width and width) for cell, width in zip(row, widths, strict=True)]
             for parts in zip_longest(*columns, fillvalue=""):
                 aligned: list[str] = []
                 for at, (part, width) in enumerate(zip(parts, widths, strict=True)):
@@ -110,7 +110,7 @@ class Page:
                 self._write("─" * (sum(widths) + 2 * len(widths) - 2))
 
     def _rows(self, pieces: Sequence[Piece], width: int | None) -> list[str]:
-        """Break text into rows, at spaces where there are some."""
+        """Break text into rows."""
         if width is None:
             return escaped("".join(piece if isinstance(piece, str) else piece.text for piece in pieces)).split("\n")
         cells = [
@@ -140,15 +140,16 @@ def _one_line(pieces: Iterable[Piece]) -> list[Styled]:
 
 
 def _broken(cells: Sequence[tuple[str, str]], width: int) -> Iterator[Sequence[tuple[str, str]]]:
-    """Break characters and their styles into rows of at most `width` columns."""
+    """Break characters and their styles into rows of at most `width` columns: at a space, else behind a slash."""
     start = end = 0
     while start == 0 or end < len(cells):
-        end, space, room = start, 0, width
+        end, space, slash, room = start, 0, 0, width
         while end < len(cells) and cells[end][0] != "\n" and (room := room - _columns(cells[end][0])) >= 0:
             space = end if cells[end][0] == " " else space
             end += 1
-        if end < len(cells) and cells[end][0] not in " \n" and space > start:
-            end = space
+            slash = end if cells[end - 1][0] == "/" else slash
+        if end < len(cells) and cells[end][0] not in " \n" and max(space, slash) > start:
+            end = space if space > start else slash
         yield cells[start:end]
         start = end + (end < len(cells) and cells[end][0] in " \n") or 1
 

@@ -121,9 +121,9 @@ def named(operations: Mapping[str, Unnamed]) -> tuple[Operation, ...]:
 _WING = Parameter("wing", TEXT, "a person or project inside the space")
 _SESSION = Parameter("session", TEXT, "only this session")
 _SPEAKER = Parameter("speaker", TEXT, "only this speaker")
-_SINCE = Parameter("since", TIME, "only events at this time or later")
-_UNTIL = Parameter("until", TIME, "only events before this time")
-_AS_OF = Parameter("as_of", TIME, "answer with what was known at this time")
+_SINCE = Parameter("since", TIME, "only events that happened at this time or later")
+_UNTIL = Parameter("until", TIME, "only events that happened before this time")
+_AS_OF = Parameter("as_of", TIME, "only what was recorded by this time, whenever it happened")
 _TAG = Parameter("tag", TEXT, "only this tag, such as category:work_career or action:required")
 _ROLE = Parameter("role", TEXTS, "only this role; '!tool' excludes a role; may be given more than once", or_one=True)
 _SOURCE = Parameter(
@@ -304,8 +304,8 @@ _OPERATIONS: dict[str, Unnamed] = {
         "list what is true of a person or thing, with its time and its quotes",
         Parameter("subject", TEXT, "only this person or thing; any of its names", positional=True),
         Parameter("relation", TEXT, "such as lives_in, works_at, married_to or likes"),
-        Parameter("as_of", TIME, "only what was true at this time"),
-        Parameter("known_at", TIME, "answer with what the memory knew at this time"),
+        Parameter("as_of", TIME, "only what was true at this time, whenever it was recorded"),
+        Parameter("known_at", TIME, "only what was recorded by this time; as_of means that elsewhere"),
         _LIMIT,
     ),
     "timeline": _lists(
