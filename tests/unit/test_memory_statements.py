@@ -10,15 +10,12 @@ from threading import Thread
 
 import apsw
 import pytest
-from msgspec.structs import replace
 
 from clocks import Clock
 from everyword import Memory
 from everyword.errors import EverywordError, InvalidFilter, InvalidInput, NotFound
 from everyword.jobs import rebuild as rebuilding
 from everyword.knowledge import statements as derive
-from everyword.knowledge.drafts import check_all
-from everyword.knowledge.reading import EventReading
 from everyword.types.events import Span
 from everyword.types.statements import History, Statement, StatementKind, Status
 
@@ -206,27 +203,6 @@ def test_a_date_said_in_passing_is_made_absolute_from_the_events_own_clock(memor
     assert [moment.isoformat() for moment in dog.date[:2]] == ["2025-12-16T00:00:00+02:00", "2025-12-17T00:00:00+02:00"]
     assert dog.valid_from is not None
     assert dog.valid_from.isoformat() == "2025-12-16T00:00:00+02:00"  # the day as the speaker's clock had it
-
-
-def test_an_invented_or_altered_quote_does_not_get_in(memory: Memory) -> None:
-    (id,) = say(memory, "I live in Lisbon.")
-    event = memory.get(id)
-    honest = memory.statements()[0]
-    lies = [
-        replace(honest, quote="I live in Porto"),
-        replace(honest, quote="i live in lisbon"),
-        replace(honest, quote="I  live in Lisbon"),
-        replace(honest, quote=""),
-        replace(honest, content="Ana: lives in Porto"),
-        replace(honest, content="Ana: lives in Lisbon since 1999"),
-        replace(honest, event_id="ev_" + "0" * 32),
-    ]
-    accepted, refused = check_all(event, lies)
-    reading = derive.Reading(event, EventReading(), (), tuple(accepted), None, {}, tuple(refused))
-    with memory.scope.engine.store.writer("default") as writer:
-        derive.derive(writer, [(1, reading)], None)
-        assert writer.change_counts() == {"add": 1, "reject": len(lies)}
-    assert memory.statements(status="any") == [honest]
 
 
 # The story

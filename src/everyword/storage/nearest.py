@@ -108,10 +108,9 @@ class Signs(NamedTuple):
 
     def followed_by(self, pooled: NDArray[np.int8]) -> Signs:
         """Add the signs of the vectors that came since."""
-        parts = [self.bits]
-        for start in range(self.bits.shape[1], len(pooled), _SIGNED_AT_ONCE):
-            parts.append(self._bits(pooled[start : start + _SIGNED_AT_ONCE]))
-        return self if len(parts) == 1 else self._replace(bits=np.concatenate(parts, axis=1))
+        starts = range(self.bits.shape[1], len(pooled), _SIGNED_AT_ONCE)
+        new = [self._bits(pooled[start : start + _SIGNED_AT_ONCE]) for start in starts]
+        return self._replace(bits=np.concatenate([self.bits, *new], axis=1)) if new else self
 
     def shortlist(self, question: NDArray[np.float32], rows: Seqs | None, k: int) -> NDArray[np.intp]:
         """Choose the vectors, all or these, whose signs differ least from the question's."""
