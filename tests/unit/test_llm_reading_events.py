@@ -39,6 +39,7 @@ from everyword.settings import Settings
 from everyword.storage.opening import open_store
 from everyword.types.events import Event, Span
 from everyword.types.statements import Category, Slot, Stance, Statement, StatementDraft, StatementKind, adopt
+from llm_memory import statement
 from llm_server import Asked, LLMServer, Step, chat, raw, serving
 
 AT = datetime(2026, 4, 2, 10, 0, tzinfo=UTC)  # a Thursday
@@ -47,24 +48,6 @@ TEXT = "I gave up on the choir, honestly. She adopted a greyhound last week, and
 
 def event(text: str = TEXT, **more: Any) -> Event:
     return Event(**{"text": text, "id": "ev_1", "speaker": "Ana", "role": "user", "at": AT, "recorded_at": AT, **more})
-
-
-def statement(quote: str, content: str, **more: Any) -> dict[str, Any]:
-    given = {
-        "quote": quote,
-        "content": content,
-        "kind": "event",
-        "category": "misc",
-        "about": None,
-        "attribute": "other",
-        "value": None,
-        "negated": False,
-        "stance": "holds",
-        "when": None,
-        "follows": None,
-        "confidence": 0.9,
-    }
-    return given | more
 
 
 GREYHOUND = statement("She adopted a greyhound last week", "Maria adopted a greyhound last week", about="Maria")
