@@ -529,21 +529,6 @@ def test_a_story_without_its_middle_goes_on_from_what_is_left(memory: Memory) ->
     assert memory.admin.verify().ok
 
 
-def test_a_repetition_takes_the_place_of_the_first_when_that_is_forgotten(memory: Memory) -> None:
-    first, _ = say(memory, "I live in Lisbon.", "You know I live in Lisbon.")
-    assert len(memory.statements()) == 1
-    memory.forget(ids=[first])
-    assert [one.quote for one in memory.statements() if "Lisbon" in one.quote]
-
-
-def test_forgetting_leaves_others_as_they_were(memory: Memory) -> None:
-    say(memory, "I live in Porto.", "I like tea.", speaker="Bo")
-    before = everything(memory)
-    say(memory, "I live in Lisbon.", "I moved to Faro.", "I need to call Bo.")
-    memory.forget(speaker="Ana")
-    assert everything(memory) == before
-
-
 def test_links_go_by_the_turns_that_are_left(memory: Memory) -> None:
     texts = ("We decided to use PostgreSQL for the backend.", "Hm!", "I need to set up PostgreSQL for the backend.")
     _, between, _ = say(memory, *texts, session="s")
@@ -673,14 +658,6 @@ def test_a_batch_derives_what_one_by_one_does(expected: tuple, size: int) -> Non
             memory.add_many(events[start : start + size])
         assert everything(memory) == expected
         memory.add_many(events)  # all of it known
-        assert everything(memory) == expected
-
-
-@pytest.mark.slow
-def test_a_rebuild_derives_the_same(expected: tuple) -> None:
-    with Memory.open(":memory:", embedder="none", clock=_still) as memory:
-        memory.add_many(_long_talk())
-        memory.admin.rebuild()
         assert everything(memory) == expected
 
 
