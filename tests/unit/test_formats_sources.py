@@ -26,12 +26,6 @@ from everyword.ingest.importers.sources import open_source
 IMPORTS = Path(__file__).parent.parent / "data" / "imports"
 
 
-@pytest.fixture
-def memory() -> Iterator[Memory]:
-    with Memory.open(":memory:", embedder="none") as opened:
-        yield opened
-
-
 def _texts(found: Recognised, after: Any = None, *, field: str = "text") -> list[str]:
     return [item.event[field] for _, item in each_item(found, after) if isinstance(item, Read)]
 

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from everyword import Memory
 
 SAMPLES = Path(__file__).parent.parent / "data" / "imports"
-
-
-@pytest.fixture
-def memory() -> Iterator[Memory]:
-    with Memory.open(":memory:", embedder="none") as opened:
-        yield opened
 
 
 def test_secrets_stay_out_unless_they_are_to_be_kept(memory: Memory, tmp_path: Path) -> None:
