@@ -1,4 +1,4 @@
-"""A memory whose LLM is a server on loopback, and a clock that tests move."""
+"""A memory whose LLM is a server on loopback, what that answers, and a clock that tests move."""
 
 from __future__ import annotations
 
@@ -52,3 +52,22 @@ def remembering(
             yield memory
     finally:
         llm.close()  # type: ignore[union-attr]
+
+
+def statement(quote: str, content: str, **more: Any) -> dict[str, Any]:
+    """Write a statement as an LLM answers it."""
+    given = {
+        "quote": quote,
+        "content": content,
+        "kind": "event",
+        "category": "misc",
+        "about": None,
+        "attribute": "other",
+        "value": None,
+        "negated": False,
+        "stance": "holds",
+        "when": None,
+        "follows": None,
+        "confidence": 0.9,
+    }
+    return given | more

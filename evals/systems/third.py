@@ -25,7 +25,6 @@ CROSS_ENCODER = "cross-encoder"
 FORMS = (CROSS_ENCODER, "onnx", "rerank-endpoint", "llm")
 LLM_VARIABLE = "EVAL_LLM"
 _LLM_CONTEXT = 4096  # tokens: twenty lines and a question
-_LLM_WAIT_S = 300
 
 
 class Third:

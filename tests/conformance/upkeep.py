@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,27 +14,40 @@ from msgspec.structs import replace
 from conformance.making import NOW, SPACE, START, add_model, draft, drafts, found, put, remove, unit_vectors
 from everyword.errors import BadLocation
 from everyword.storage.forgotten import Identity
+from everyword.storage.nearest import unit_of
 from everyword.storage.protocol import Store
 from everyword.types.events import Receipt
 
-# What a backend's `damage` must know how to do, behind the store's back.
-DAMAGES = (
-    "changed text",
-    "changed speaker",
-    "changed time",
-    "lost event",
-    "missing tail row",
-    "missing posting",
-    "changed posting",
-    "missing vector",
-    "stray vector",
-    "missing pooled vector",
-    "missing pooled block",
-    "wrong event counter",
-    "wrong word counter",
-    "wrong tail counter",
-    "missing job",
-)
+_FIRST = "SELECT min(seq) FROM events"
+DAMAGES = {
+    "changed text": f"UPDATE events SET text = 'tampered common words here' WHERE seq = ({_FIRST})",
+    "changed speaker": f"UPDATE events SET speaker = 'Eve' WHERE seq = ({_FIRST})",
+    "changed time": f"UPDATE events SET at = at + 1 WHERE seq = ({_FIRST})",
+    "lost event": f"DELETE FROM events WHERE seq = ({_FIRST})",
+    "missing tail row": "DELETE FROM word_tail WHERE seq = (SELECT max(seq) FROM word_tail)",
+    "missing posting": "DELETE FROM postings WHERE term = (SELECT min(term) FROM postings)",
+    "missing vector": "DELETE FROM vectors WHERE unit = (SELECT min(unit) FROM vectors)",
+    "missing pooled vector": "DELETE FROM pooled_tail WHERE position = (SELECT max(position) FROM pooled_tail)",
+    "missing pooled block": "DELETE FROM pooled_blocks WHERE block = (SELECT min(block) FROM pooled_blocks)",
+    "wrong event counter": "UPDATE spaces SET events = events + 1",
+    "wrong word counter": "UPDATE spaces SET words = words - 1",
+    "wrong tail counter": "UPDATE spaces SET word_tail = word_tail + 1",
+    "missing job": "DELETE FROM jobs WHERE id = (SELECT min(id) FROM jobs)",
+}
+
+
+def do_damage(execute: Callable[..., Any], kind: str, *, mark: str, space: str) -> None:
+    """Damage a store. mark: of a parameter; space: the column of `spaces` that other tables name a space by."""
+    if kind == "stray vector":
+        columns = "(unit, space, start, stop, windows, tokens)"
+        row = f"SELECT {mark}, {space}, 0, 5, 1, {mark} FROM spaces WHERE name = 'home'"
+        execute(f"INSERT INTO vectors {columns} {row}", (unit_of(1, 99_999, 0), b""))
+    elif kind == "changed posting":
+        term, first, chunk = execute("SELECT term, first, chunk FROM postings ORDER BY term LIMIT 1").fetchall()[0]
+        changed = bytes([*chunk[:-1], chunk[-1] ^ 1])
+        execute(f"UPDATE postings SET chunk = {mark} WHERE term = {mark} AND first = {mark}", (changed, term, first))
+    else:
+        execute(DAMAGES[kind])
 
 
 class UpkeepConformance:
@@ -117,7 +132,7 @@ class UpkeepConformance:
         assert audit.checked["spaces"] == 2
         assert audit.checked["windows"] == 61
 
-    @pytest.mark.parametrize("damage", DAMAGES)
+    @pytest.mark.parametrize("damage", [*DAMAGES, "changed posting", "stray vector"])
     def test_the_audit_finds_damage(self, store: Store, monkeypatch: pytest.MonkeyPatch, damage: str) -> None:
         self._stocked(store, monkeypatch)
         assert store.audit().problems == ()

@@ -20,9 +20,9 @@ from fork_children import NOTES, write_once, write_twice
 from effort import effort
 from everyword import Memory
 from everyword import fork_safety as forking
-from everyword.errors import StoreForked
 from everyword.settings import Settings
 from everyword.storage.sqlite import SqliteStore
+from forked import in_child, refuses
 
 ROUNDS = effort(1, 20)
 MOST_WAIT_S = 20.0  # for a child's first notes, on a busy machine; the busy timeout is 30
@@ -103,37 +103,17 @@ def test_nothing_acknowledged_is_lost(tmp_path: Path, method: str, threads: int)
         assert not Path(f"{path}-wal").exists()
 
 
-def _in_child(work: Callable[[], bool]) -> None:
-    """Fork, and let the child say by its exit code whether all was well."""
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            status = 0 if work() else 2
-        finally:
-            os._exit(status)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-
-
-def _refuses(use: Callable[[], object]) -> bool:
-    try:
-        use()
-    except StoreForked:
-        return True
-    return False
-
-
 def test_the_parent_goes_on_after_a_fork(path: Path) -> None:
     with Memory.open(path, embedder="hashing") as memory:
         memory.add("Ana lives in Lisbon.")
-        _in_child(lambda: _refuses(memory.stats))
+        in_child(lambda: refuses(memory.stats))
         assert [hit.text for hit in memory.recall("Where does Ana live?")] == ["Ana lives in Lisbon."]
-        _in_child(lambda: _refuses(memory.stats))
+        in_child(lambda: refuses(memory.stats))
         memory.add("Ben lives in Porto.")
-        _in_child(lambda: _refuses(memory.stats))
+        in_child(lambda: refuses(memory.stats))
         assert memory.stats().events == 2
         assert memory.admin.verify().ok
-        _in_child(lambda: _refuses(memory.stats))
+        in_child(lambda: refuses(memory.stats))
     assert sorted(one.name for one in path.parent.iterdir()) == ["memory.db", "memory.db-lock"]
 
 
@@ -142,7 +122,7 @@ def test_a_read_only_handle_survives_a_fork(path: Path) -> None:
         memory.add("Ana lives in Lisbon.")
     with Memory.open(path, embedder="hashing", read_only=True) as memory:
         assert memory.stats().events == 1
-        _in_child(lambda: _refuses(memory.stats))
+        in_child(lambda: refuses(memory.stats))
         assert memory.stats().events == 1
 
 
@@ -152,9 +132,9 @@ def test_what_is_in_memory_survives_a_fork() -> None:
 
         def own() -> bool:
             with Memory.open(":memory:", embedder="hashing") as other:
-                return other.stats().events == 0 and _refuses(memory.stats)
+                return other.stats().events == 0 and refuses(memory.stats)
 
-        _in_child(own)
+        in_child(own)
         assert memory.stats().events == 1
 
 
@@ -164,7 +144,7 @@ def test_a_fork_in_a_transaction_leaves_it_to_the_parent(path: Path) -> None:
 
     def child(leave: Callable[[], object], use: Callable[[], object]) -> bool:
         # Neither a statement nor the end of the block reaches the file, and it can't be opened here any more.
-        refused = _refuses(use) and _refuses(leave) and _refuses(lambda: SqliteStore(path, Settings()))
+        refused = refuses(use) and refuses(leave) and refuses(lambda: SqliteStore(path, Settings()))
         other = SqliteStore(beside, Settings())
         with other.file_writer() as writer:
             writer.set_fact("other", "yes")
@@ -174,12 +154,12 @@ def test_a_fork_in_a_transaction_leaves_it_to_the_parent(path: Path) -> None:
     with contextlib.ExitStack() as block:
         writer = block.enter_context(store.file_writer())
         writer.set_fact("mine", "yes")
-        _in_child(lambda: child(block.close, lambda: writer.set_fact("mine", "no")))
+        in_child(lambda: child(block.close, lambda: writer.set_fact("mine", "no")))
         # The child had left the block: the turn is still the parent's.
         assert _writes_elsewhere(path) == "StoreBusy"
     with store.file_reader() as reader:
         assert reader.fact("mine") == "yes"
-        _in_child(lambda: _refuses(lambda: reader.fact("mine")))
+        in_child(lambda: refuses(lambda: reader.fact("mine")))
         assert reader.fact("mine") == "yes"
     store.close()
 
@@ -212,18 +192,18 @@ def test_a_thread_that_does_not_finish_makes_the_child_refuse(path: Path, monkey
     thread = threading.Thread(target=read)
     thread.start()
     reading.wait(30)
-    _in_child(
+    in_child(
         lambda: (
-            _refuses(lambda: SqliteStore(path, Settings()))
-            and _refuses(lambda: SqliteStore(path.with_name("other.db"), Settings()))
-            and _refuses(lambda: Memory.open(":memory:", embedder="hashing"))
+            refuses(lambda: SqliteStore(path, Settings()))
+            and refuses(lambda: SqliteStore(path.with_name("other.db"), Settings()))
+            and refuses(lambda: Memory.open(":memory:", embedder="hashing"))
         )
     )
     enough.set()
     thread.join()
     with store.file_writer() as writer:
         writer.set_fact("x", "1")
-    _in_child(lambda: not _refuses(SqliteStore(path, Settings()).close))
+    in_child(lambda: not refuses(SqliteStore(path, Settings()).close))
     store.close()
 
 
@@ -236,7 +216,7 @@ def test_a_fork_that_python_was_not_told_of(path: Path) -> None:
             status = 1
             faulthandler.dump_traceback_later(30, exit=True, file=sys.__stderr__)
             try:
-                refused = _refuses(memory.stats) and _refuses(lambda: Memory.open(path, embedder="hashing"))
+                refused = refuses(memory.stats) and refuses(lambda: Memory.open(path, embedder="hashing"))
                 status = 0 if refused else 2
             finally:
                 os._exit(status)
@@ -282,7 +262,7 @@ def test_forks_of_several_threads_do_not_wait_for_each_other_for_ever(path: Path
     with Memory.open(path, embedder="hashing") as memory:
         memory.add("Ana lives in Lisbon.")
         begun = time.monotonic()
-        threads = [threading.Thread(target=_in_child, args=(lambda: _refuses(memory.stats),)) for _ in range(4)]
+        threads = [threading.Thread(target=in_child, args=(lambda: refuses(memory.stats),)) for _ in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:

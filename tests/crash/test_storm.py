@@ -12,7 +12,8 @@ from benchmarks.survival import storm
 
 from effort import effort
 from everyword import Memory
-from everyword.errors import Closed, StoreForked
+from everyword.errors import Closed
+from forked import in_child, refuses
 
 pytestmark = pytest.mark.usefixtures("no_reader")
 MOST_WAIT_S = effort(10, 2)  # of any writer, for its turn and its write; the long form runs on a quiet machine
@@ -96,24 +97,14 @@ def test_a_thread_may_close_while_others_work(tmp_path: Path) -> None:
 def test_a_memory_from_before_a_fork_is_closed_in_the_child(tmp_path: Path, location: str) -> None:
     with Memory.open(location if location == ":memory:" else tmp_path / location, embedder="hashing") as memory:
         memory.add("Before the fork.")
-        child = os.fork()
-        if child == 0:
-            status = 1
-            try:
-                for use in (lambda: memory.add("x"), lambda: memory.recall("fork"), memory.stats, memory.admin.verify):
-                    try:
-                        use()
-                    except StoreForked as error:
-                        told = "fork" in str(error)
-                    else:
-                        told = False
-                    if not told:
-                        os._exit(2)
-                memory.close()
-                status = 0
-            finally:
-                os._exit(status)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+        def refused() -> bool:
+            used = (lambda: memory.add("x"), lambda: memory.recall("fork"), memory.stats, memory.admin.verify)
+            told = all(refuses(use) for use in used)
+            memory.close()
+            return told
+
+        in_child(refused)
         memory.add("After the fork.")
         assert memory.stats().events == 2
         assert memory.admin.verify().ok
@@ -124,16 +115,12 @@ def test_a_child_may_open_the_file_anew(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     with Memory.open(path, embedder="hashing") as memory:
         memory.add("Before the fork.")
-        child = os.fork()
-        if child == 0:
-            status = 1
-            try:
-                with Memory.open(path, embedder="hashing") as own:
-                    own.add("In the child.")
-                status = 0
-            finally:
-                os._exit(status)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+        def child() -> bool:
+            with Memory.open(path, embedder="hashing") as own:
+                return own.add("In the child.").new
+
+        in_child(child)
         memory.add("In the parent.")
         assert memory.stats().events == 3
         assert memory.admin.verify().ok

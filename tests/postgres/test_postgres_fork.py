@@ -6,39 +6,19 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 
 import psycopg
 import pytest
 
 from everyword import Memory
-from everyword.errors import StoreForked
 from everyword.settings import Settings
 from everyword.storage.postgres import PostgresStore
+from forked import in_child, refuses
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here"),
     pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning"),
 ]
-
-
-def _in_child(work: Callable[[], bool]) -> None:
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            status = 0 if work() else 2
-        finally:
-            os._exit(status)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-
-
-def _refuses(use: Callable[[], object], kind: type[Exception] = StoreForked) -> bool:
-    try:
-        use()
-    except kind:
-        return True
-    return False
 
 
 def test_parent_and_child_each_use_their_own_handle(location: str) -> None:
@@ -49,12 +29,12 @@ def test_parent_and_child_each_use_their_own_handle(location: str) -> None:
         def child() -> bool:
             with Memory.open(location, embedder="hashing") as own:
                 own.add("In the child.")
-            refused = _refuses(lambda: memory.add("x")) and _refuses(memory.stats)
+            refused = refuses(lambda: memory.add("x")) and refuses(memory.stats)
             memory.close()
             return refused
 
         for _ in range(3):
-            _in_child(child)
+            in_child(child)
         memory.add("After the fork.")
         assert memory.scope.engine.store._pool._idle[-1].info.backend_pid == session
         assert memory.stats().events == 5
@@ -68,16 +48,16 @@ def test_a_fork_in_a_transaction_leaves_it_to_the_parent(location: str) -> None:
         writer.set_fact("mine", "yes")
 
         def child() -> bool:
-            refused = _refuses(lambda: writer.set_fact("mine", "no"), psycopg.Error) and _refuses(block.close)
+            refused = refuses(lambda: writer.set_fact("mine", "no"), psycopg.Error) and refuses(block.close)
             own = PostgresStore(location, Settings())
             with own.file_reader() as reader:
                 return refused and reader.fact("mine") is None
 
-        _in_child(child)
+        in_child(child)
         writer.set_fact("more", "yes")
     with store.file_reader() as reader:
         assert (reader.fact("mine"), reader.fact("more")) == ("yes", "yes")
-        _in_child(lambda: _refuses(lambda: reader.fact("mine"), psycopg.Error))
+        in_child(lambda: refuses(lambda: reader.fact("mine"), psycopg.Error))
         assert reader.fact("mine") == "yes"
     store.close()
 

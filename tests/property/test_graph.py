@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import timedelta
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.property.history import START, ZONES, History
 
 from effort import effort
 from everyword import Memory
 from everyword.storage.rows import FactFilter
 from everyword.types.graph import name_key
 
-START = datetime(2026, 1, 1, tzinfo=UTC)
-ZONES = (UTC, timezone(timedelta(hours=9)), timezone(timedelta(hours=-8)))
 SPEAKERS = ("Ana", "Ana Silva", "Bo", "Will", None)
 SESSIONS = ("s1", "s1", "s2", None)
 _SLOTS = {
@@ -107,31 +106,7 @@ def _told(memory: Memory) -> dict[str, Any]:
         }
 
 
-class _History:
-    """A memory to which the steps of a history are done."""
-
-    def __init__(self) -> None:
-        self.now = START + timedelta(days=30)
-        self.memory = Memory.open(":memory:", embedder="none", clock=lambda: self.now)
-
-    def do(self, step: tuple[str, Any]) -> None:
-        what, given = step
-        self.now += timedelta(seconds=1)
-        getattr(self, what)(given)
-
-    def add(self, batch: list[dict[str, Any]]) -> None:
-        self.memory.add_many(batch)
-
-    def again(self, number: int) -> None:
-        events = list(self.memory.events())
-        if events:
-            assert self.memory.add_many([events[number % len(events)]]).added == 0
-
-    def forget(self, numbers: list[int]) -> None:
-        ids = [event.id for event in self.memory.events()]
-        if ids:
-            self.memory.forget(ids=sorted({ids[number % len(ids)] for number in numbers}))
-
+class _History(History):
     def merge(self, numbers: tuple[int, int]) -> None:
         entities = sorted(self.memory.graph.entities(), key=lambda one: one.id)
         one, other = (entities[number % len(entities)] if entities else None for number in numbers)
@@ -152,9 +127,6 @@ class _History:
         edits = [edit for edit in self.memory.graph.edits() if not edit.undone]
         if edits:
             self.memory.graph.undo(edits[number % len(edits)].number)
-
-    def rebuild(self, _: None) -> None:
-        self.memory.admin.rebuild()
 
 
 @_moderately

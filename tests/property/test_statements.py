@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.property.history import START, ZONES, History
 
 from effort import effort
 from everyword import Memory
@@ -19,12 +20,9 @@ from everyword.types.events import Change, Event, content_of, identity_of
 from everyword.types.statements import Statement, Status
 from everyword.types.times import to_micros
 
-START = datetime(2026, 1, 1, tzinfo=UTC)
-SECOND = timedelta(seconds=1)
 SPEAKERS = ("Ana", "Bo")
 SESSIONS = ("s1", "s1", "s2", None)
 WINGS = (None, "w")
-ZONES = (UTC, timezone(timedelta(hours=9)), timezone(timedelta(hours=-8)))
 
 # A small grammar: places, tastes, work, duties, choices, relations, happenings, and what states nothing.
 _SLOTS = {
@@ -135,30 +133,7 @@ def _told(memory: Memory) -> _Told:
         )
 
 
-class _History:
-    """A memory to which the steps of a history are done."""
-
-    def __init__(self) -> None:
-        self.now = START + timedelta(days=30)
-        self.memory = Memory.open(":memory:", embedder="none", clock=lambda: self.now)
-
-    def do(self, step: tuple[str, Any]) -> None:
-        what, given = step
-        self.now += SECOND
-        getattr(self, what)(given)
-
-    def add(self, batch: list[dict[str, Any]]) -> None:
-        self.memory.add_many(batch)
-
-    def again(self, number: int) -> None:
-        events = list(self.memory.events())
-        if events:
-            assert self.memory.add_many([events[number % len(events)]]).added == 0
-
-    def forget(self, numbers: list[int]) -> None:
-        ids = [event.id for event in self.memory.events()]
-        self.memory.forget(ids=[ids[number % len(ids)] for number in numbers if ids])
-
+class _History(History):
     def correct(self, number: int) -> None:
         if current := self.memory.statements():
             self.memory.correct(current[number % len(current)].id, f"It is number {number}.")
@@ -170,9 +145,6 @@ class _History:
     def disown(self, number: int) -> None:
         if current := self.memory.statements():
             self.memory.retract(current[number % len(current)].id, reason="never_true")
-
-    def rebuild(self, _: None) -> None:
-        self.memory.admin.rebuild()
 
 
 def _tell(memory: Memory, event: Event) -> None:

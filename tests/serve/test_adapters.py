@@ -44,6 +44,21 @@ def reading() -> Iterator[Memory]:
         yield opened
 
 
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[Event]:
+    """List the events that are read of any memory from now on."""
+    read: list[Event] = []
+    plain = Memory.events
+
+    def noting(self: Memory, **filters: Any) -> Iterator[Event]:
+        for event in plain(self, **filters):
+            read.append(event)
+            yield event
+
+    monkeypatch.setattr(Memory, "events", noting)
+    return read
+
+
 def words(answer: dict[str, Any]) -> list[str]:
     return [one["memory"] for one in answer["results"]]
 
@@ -438,19 +453,9 @@ class TestLangGraph:
         with pytest.raises(TypeError):
             store.put(("n",), "k", {"v": object()})
 
-    def test_a_filter_is_applied_by_the_database(
-        self, store: EverywordStore, memory: Memory, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_filter_is_applied_by_the_database(self, store: EverywordStore, read: list[Event]) -> None:
         store.batch([PutOp(("users", f"u{n % 5}"), str(n), {"n": n, "kind": "boat"}) for n in range(60)])
-        read: list[Event] = []
-        plain = Memory.events
-
-        def counted(self: Memory, **filters: Any) -> Iterator[Event]:
-            for event in plain(self, **filters):
-                read.append(event)
-                yield event
-
-        monkeypatch.setattr(Memory, "events", counted)
+        read.clear()
         assert store.search(("users",), filter={"kind": "car"}) == []
         assert store.search(("users",), filter={"nested.kind": "car"}) == []
         assert store.search(("nobody",)) == []
@@ -623,17 +628,8 @@ class TestOpenAISession:
         session.session_settings = None
         assert asyncio.run(session.get_items()) == items
 
-    def test_the_cost_does_not_grow_with_the_session(self, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_cost_does_not_grow_with_the_session(self, memory: Memory, read: list[Event]) -> None:
         session = EverywordSession("s1", memory)
-        read: list[Event] = []
-        plain = Memory.events
-
-        def counted(self: Memory, **filters: Any) -> Iterator[Event]:
-            for event in plain(self, **filters):
-                read.append(event)
-                yield event
-
-        monkeypatch.setattr(Memory, "events", counted)
 
         def cost(work: Any) -> int:
             read.clear()

@@ -19,14 +19,6 @@ from everyword.text.rendering import escaped
 
 
 @pytest.fixture
-def location(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    path = tmp_path / "memory.db"
-    monkeypatch.setenv("EVERYWORD_MEMORY", str(path))
-    monkeypatch.setenv("EVERYWORD_EMBEDDER", "hashing")
-    return path
-
-
-@pytest.fixture
 def run(location: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     called = runner(capsys)
 

@@ -23,16 +23,8 @@ SAID = (
 
 
 @pytest.fixture
-def location(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    path = tmp_path / "memory.db"
-    monkeypatch.setenv("EVERYWORD_MEMORY", str(path))
-    monkeypatch.setenv("EVERYWORD_EMBEDDER", "none")
-    return path
-
-
-@pytest.fixture
 def run(location: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    with Memory.open(location, embedder="none", durability="normal") as memory:
+    with Memory.open(location, embedder="hashing", durability="normal") as memory:
         for minute, (text, speaker, wing) in enumerate(SAID):
             memory.add(text, speaker=speaker, wing=wing, session="s", at=NOW - timedelta(minutes=10 - minute))
 

@@ -12,11 +12,8 @@ from everyword.errors import InvalidFilter, NotFound
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    path = tmp_path / "memory.db"
-    monkeypatch.setenv("EVERYWORD_MEMORY", str(path))
-    monkeypatch.setenv("EVERYWORD_EMBEDDER", "hashing")
-    with Memory.open(path, embedder="hashing", durability="normal") as memory:
+def run(location: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    with Memory.open(location, embedder="hashing", durability="normal") as memory:
         memory.add("I live in Leeds.", speaker="Ana", at="2026-01-10T10:00Z", session="s1")
         memory.add("I moved to Porto in March.", speaker="Ana", at="2026-04-02T10:00Z", session="s2")
         memory.add("Michael Chen works at Siemens. I had lunch with Mike.", speaker="Ana", at="2026-04-03T10:00Z")

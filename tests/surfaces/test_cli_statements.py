@@ -22,14 +22,6 @@ SAID = (
 
 
 @pytest.fixture
-def location(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    path = tmp_path / "memory.db"
-    monkeypatch.setenv("EVERYWORD_MEMORY", str(path))
-    monkeypatch.setenv("EVERYWORD_EMBEDDER", "hashing")
-    return path
-
-
-@pytest.fixture
 def run(location: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     with Memory.open(location, embedder="hashing", durability="normal") as memory:
         for day, (text, speaker, wing) in enumerate(SAID, 1):

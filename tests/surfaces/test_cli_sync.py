@@ -12,9 +12,7 @@ NOTE = "# Ana\n\nAna lives in Faro. Ana prefers green tea.\n"
 
 
 @pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setenv("EVERYWORD_MEMORY", str(tmp_path / "memory.db"))
-    monkeypatch.setenv("EVERYWORD_EMBEDDER", "none")
+def run(location: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     return runner(capsys)
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
+from everyword import Memory
 from everyword.jobs.deriver import BackgroundDeriver
 
 
@@ -11,3 +14,9 @@ from everyword.jobs.deriver import BackgroundDeriver
 def _no_background(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if "background" not in request.keywords:
         monkeypatch.setattr(BackgroundDeriver, "wake", lambda *_, **__: None)
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    with Memory.open(":memory:", embedder="none") as opened:
+        yield opened

@@ -88,16 +88,6 @@ def edge(source: str, target: str, kind: EdgeKind, **changes: Any) -> AddEdge:
     return AddEdge(source=source, target=target, kind=kind, **grounds)
 
 
-def test_a_good_plan_is_carried_out_with_its_provenance(memory: Memory) -> None:
-    events = ids(memory)[6:]
-    (made,) = run(memory, *new_concept(events))
-    view = memory.concepts.get(made)
-    assert (view.concept.label, view.concept.written_by) == ("Things in the hall", "somebody")
-    assert {ground.event_id for ground in view.grounds} == set(events)
-    assert view.journal[0].events == tuple(events)
-    assert memory.admin.verify().ok
-
-
 def test_what_is_wrong_is_refused_whole(memory: Memory) -> None:
     events, known = ids(memory), by_label(memory)
     boiler, garden = known["boiler"], known["garden"]
@@ -145,16 +135,6 @@ def test_the_stronger_absorbs_every_edge_and_can_give_them_back(memory: Memory) 
     assert memory.admin.verify().ok
     with pytest.raises(InvalidInput, match="separated"):
         run(memory, MergeNodes(id=boiler, absorbed=garden, reason="again", grounded_in=(events[0],)))
-
-
-def test_rewording_keeps_the_old_words_in_the_history(memory: Memory) -> None:
-    events, boiler = ids(memory), by_label(memory)["boiler"]
-    run(memory, UpdateNode(id=boiler, label="Nights", reason="better said", grounded_in=(events[0],)))
-    assert "Nights" in by_label(memory)
-    entry = memory.concepts.journal()[0]
-    assert (entry.action, entry.reason) == ("update_node", "better said")
-    memory.concepts.undo(entry.id)
-    assert "boiler" in by_label(memory)
 
 
 def test_a_concept_is_removed_with_its_edges(memory: Memory) -> None:

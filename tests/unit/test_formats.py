@@ -70,9 +70,12 @@ def test_a_format_is_recognised_by_what_it_holds(name: str, format: str) -> None
 def test_everything_read_can_be_remembered_and_a_second_import_adds_nothing(name: str) -> None:
     events = _events(name)
     with Memory.open(":memory:", embedder="none") as memory:
-        assert memory.add_many(events).added == len(events) > 0
-        again = memory.add_many(_events(name))
+        first = memory.import_events(IMPORTS / name)
+        assert (first.format, first.added) == (FORMATS[name], len(events))
+        again = memory.import_events(IMPORTS / name)
         assert (again.added, again.known) == (0, len(events))
+        assert memory.add_many(events).known == memory.stats().events == len(events) > 0
+        assert memory.admin.verify().ok
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])

@@ -26,14 +26,8 @@ from everyword.ingest.importers.sources import open_source
 IMPORTS = Path(__file__).parent.parent / "data" / "imports"
 
 
-@pytest.fixture
-def memory() -> Iterator[Memory]:
-    with Memory.open(":memory:", embedder="none") as opened:
-        yield opened
-
-
-def _texts(found: Recognised, after: Any = None) -> list[str]:
-    return [item.event["text"] for _, item in each_item(found, after) if isinstance(item, Read)]
+def _texts(found: Recognised, after: Any = None, *, field: str = "text") -> list[str]:
+    return [item.event[field] for _, item in each_item(found, after) if isinstance(item, Read)]
 
 
 # Recognising
@@ -60,8 +54,9 @@ def test_a_format_that_does_not_exist_and_a_path_that_does_not(tmp_path: Path) -
     with pytest.raises(InvalidInput, match="holds no files that the format mbox reads"):
         recognise(IMPORTS / "slack", "mbox")
     for path in (tmp_path / "nowhere", "\x00"):
-        with pytest.raises(BadLocation):
+        with pytest.raises(BadLocation) as refused:
             recognise(path)
+        assert "Path(" not in str(refused.value)
 
 
 def test_a_folder_of_code_gives_its_history_and_a_folder_of_notes_its_notes(
@@ -100,6 +95,7 @@ def test_a_zip_is_read_like_the_folder_it_was_made_of(name: str, tmp_path: Path)
     folder = recognise(IMPORTS / name)
     assert format_names(packed) == format_names(folder)
     assert _texts(packed) == _texts(folder)
+    assert _texts(packed, field="key") == _texts(folder, field="key")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["export.zip"], "nothing is unpacked"
     packed.source.close()
 

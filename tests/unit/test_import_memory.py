@@ -6,7 +6,6 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -15,12 +14,6 @@ import pytest
 from everyword import Memory
 from everyword.errors import InvalidInput
 from everyword.interfaces.cli import main
-
-
-@pytest.fixture
-def memory() -> Iterator[Memory]:
-    with Memory.open(":memory:", embedder="none") as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import os
 import threading
 import time
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +20,6 @@ from everyword.types.events import Imported
 LONG_AGO = 1_700_000_000  # a file's time that no file system could still be counting
 
 SAMPLES = Path(__file__).parent.parent / "data" / "imports"
-
-
-@pytest.fixture
-def memory() -> Iterator[Memory]:
-    with Memory.open(":memory:", embedder="none") as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -13,8 +13,7 @@ import pytest
 
 from everyword.errors import StoreCorrupt
 from everyword.models.embedders import ColbertSmall
-from everyword.models.encoder import MANY_TEXTS, MAX_TOKENS, Marker, TokenEncoder
-from everyword.models.protocol import Passage
+from everyword.models.encoder import MAX_TOKENS, Marker, TokenEncoder
 from everyword.models.token_codec import MOST_VECTORS, TokenCodec, merge_similar, unit
 from everyword.models.weights import COLBERT_SMALL, find_model
 
@@ -53,22 +52,6 @@ def codec() -> TokenCodec:
     return TokenCodec.read(ColbertSmall.CODEC_FILE.read_bytes())
 
 
-def same(left: Passage, right: Passage) -> bool:
-    return left.tokens == right.tokens and np.array_equal(left.pooled, right.pooled)
-
-
-def test_a_text_has_the_same_vectors_alone_and_in_a_batch(
-    embedder: ColbertSmall,
-) -> None:
-    many = [f"{text} ({i})" for i in range(MANY_TEXTS // len(TEXTS) + 1) for text in TEXTS]
-    assert len(many) >= MANY_TEXTS
-    together = embedder.passages(many)
-    few = embedder.passages(many[:8])
-    alone = [embedder.passages([text])[0] for text in many[:8]]
-    assert all(map(same, together, few))
-    assert all(map(same, few, alone))
-
-
 def test_a_second_embedder_gives_the_same_numbers(embedder: ColbertSmall) -> None:
     other = ColbertSmall()
     assert other.card == embedder.card
@@ -87,45 +70,6 @@ def test_warming_loads_once_and_the_question_waits_for_it() -> None:
     embedder.warm()
     embedder.warm()
     assert embedder.question("Where?").tokens.shape[0] == 5  # [CLS] marker where ? [SEP]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        " \n\t ",
-        "\x00",
-        "a\x00b",
-        "\ud800",
-        "half \udc00 pair",
-        "\ud83d\ude00",
-        "😀" * 3000,
-        "\u202e‮",
-        "x" * 100_000,
-    ],
-    ids=[
-        "empty",
-        "blank",
-        "nul",
-        "nul inside",
-        "high",
-        "low",
-        "split pair",
-        "emoji",
-        "bidi",
-        "one long word",
-    ],
-)
-def test_hostile_texts_get_ordinary_vectors(embedder: ColbertSmall, text: str) -> None:
-    (passage,) = embedder.passages([text])
-    question = embedder.question(text)
-    assert passage.tokens
-    assert np.isfinite(question.tokens).all()
-    assert np.isfinite(embedder.late_matches(question, [passage.tokens]).best).all()
-
-
-def test_a_split_surrogate_pair_is_the_character_that_it_spells(embedder: ColbertSmall) -> None:
-    assert same(*embedder.passages(["nice \ud83d\ude00", "nice \U0001f600"]))
 
 
 def test_ten_megabytes_are_cut_to_what_the_model_reads(encoder: TokenEncoder) -> None:

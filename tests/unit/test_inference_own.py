@@ -5,14 +5,11 @@ from __future__ import annotations
 import weakref
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from everyword import Memory
 from everyword.errors import ModelDamaged, ModelMissing
 from everyword.models.embedders import EverywordSmall, load_embedder
-from everyword.models.encoder import MANY_TEXTS
-from everyword.models.protocol import Passage
 from everyword.models.weights import EVERYWORD_SMALL, find_model
 from told import ASKED, TEXTS
 
@@ -22,26 +19,6 @@ NEVER_SAID = ["What is the name of Ben's daughter?", "When did Ben visit the mus
 @pytest.fixture(scope="module")
 def embedder() -> EverywordSmall:
     return EverywordSmall()
-
-
-def same(left: Passage, right: Passage) -> bool:
-    return left.tokens == right.tokens and np.array_equal(left.pooled, right.pooled)
-
-
-def test_a_text_has_the_same_vectors_alone_and_among_many(embedder: EverywordSmall) -> None:
-    many = embedder.passages(TEXTS * (MANY_TEXTS // len(TEXTS) + 1))
-    for text, made in zip(TEXTS, many, strict=False):
-        assert same(embedder.passages([text])[0], made)
-
-
-@pytest.mark.parametrize(
-    "text", ["", "?!", "\x00", "\ud800", "a" * 1_000_000, "𝕏 ﷽ 👩‍👩‍👧‍👦 " * 2000, "[CLS] [SEP] [PAD]"],
-    ids=["empty", "punctuation", "NUL", "surrogate", "megabyte", "emoji", "markers"],
-)  # fmt: skip
-def test_any_text_has_vectors(embedder: EverywordSmall, text: str) -> None:
-    (passage,) = embedder.passages([text])
-    assert len(passage.tokens) >= 1 + embedder.card.token_dims // 4
-    assert np.isfinite(embedder.question(text).tokens).all()
 
 
 def test_punctuation_is_not_stored(embedder: EverywordSmall) -> None:

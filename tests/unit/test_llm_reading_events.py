@@ -39,6 +39,7 @@ from everyword.settings import Settings
 from everyword.storage.opening import open_store
 from everyword.types.events import Event, Span
 from everyword.types.statements import Category, Slot, Stance, Statement, StatementDraft, StatementKind, adopt
+from llm_memory import statement
 from llm_server import Asked, LLMServer, Step, chat, raw, serving
 
 AT = datetime(2026, 4, 2, 10, 0, tzinfo=UTC)  # a Thursday
@@ -47,24 +48,6 @@ TEXT = "I gave up on the choir, honestly. She adopted a greyhound last week, and
 
 def event(text: str = TEXT, **more: Any) -> Event:
     return Event(**{"text": text, "id": "ev_1", "speaker": "Ana", "role": "user", "at": AT, "recorded_at": AT, **more})
-
-
-def statement(quote: str, content: str, **more: Any) -> dict[str, Any]:
-    given = {
-        "quote": quote,
-        "content": content,
-        "kind": "event",
-        "category": "misc",
-        "about": None,
-        "attribute": "other",
-        "value": None,
-        "negated": False,
-        "stance": "holds",
-        "when": None,
-        "follows": None,
-        "confidence": 0.9,
-    }
-    return given | more
 
 
 GREYHOUND = statement("She adopted a greyhound last week", "Maria adopted a greyhound last week", about="Maria")
@@ -181,12 +164,16 @@ def test_a_date_may_be_written_out_if_the_words_come_to_it_and_only_then() -> No
         ({"quote": "she adopted a greyhound last week"}, "its quote is not in the event"),
         ({"quote": "She  adopted a greyhound"}, "its quote is not in the event"),
         ({"quote": "gave up on the choir, honestly. She has left"}, "its quote is not in the event"),
+        ({"quote": "She adopted a greyhound last\u00a0week"}, "its quote is not in the event"),
+        ({"quote": "She adopted ... last week"}, "its quote is not in the event"),
         ({"quote": ""}, "it has no quote"),
         ({"quote": "on"}, "its quote is too short"),
         ({"quote": " \n "}, "it has no quote"),
         ({"content": ""}, "it has no content"),
         ({"content": "Maria adopted a greyhound from Carlos"}, "its content has a name that the event does not have"),
         ({"content": "Maria adopted 3 greyhound dogs last week"}, "its content has a number"),
+        ({"content": "Maria adopted three greyhound dogs last week"}, "its content has a number"),
+        ({"content": "Maria Schmidt adopted a greyhound last week"}, "its content has a name"),
         ({"content": "Maria loathes opera and detests ballet"}, "its content goes beyond what was said"),
         ({"about": "Carlos"}, "its content has a name that the event does not have"),
         ({"quote": "on"[:1] * 700}, "its quote is too long"),
@@ -197,6 +184,20 @@ def test_what_was_not_said_is_refused_with_the_reason(altered: dict[str, Any], w
     assert found.noted == ()
     assert len(found.refused) == 1
     assert why in found.refused[0]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Adopted a greyhound: Maria",
+        "Maria owns 1 greyhound since last week",
+        "The user's friend Maria adopted a greyhound",
+    ],
+)
+def test_other_words_for_the_same_are_let_in(content: str) -> None:
+    text = TEXT.replace("a greyhound", "one greyhound")
+    told = statement("She adopted one greyhound last week", content, about="Maria")
+    assert read(Scene(event=event(text), names=("Maria",)), told).refused == ()
 
 
 def test_a_quote_of_the_turn_before_is_not_a_quote_of_this_one() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,12 +10,6 @@ import pytest
 from everyword import Memory
 from everyword.errors import InvalidFilter, InvalidInput, NotFound
 from everyword.types.graph import Fact
-
-
-@pytest.fixture
-def memory() -> Iterator[Memory]:
-    with Memory.open(":memory:", embedder="none") as opened:
-        yield opened
 
 
 def say(memory: Memory, speaker: str, day: str, text: str, session: str | None = None) -> str:

@@ -10,15 +10,12 @@ from threading import Thread
 
 import apsw
 import pytest
-from msgspec.structs import replace
 
 from clocks import Clock
 from everyword import Memory
 from everyword.errors import EverywordError, InvalidFilter, InvalidInput, NotFound
 from everyword.jobs import rebuild as rebuilding
 from everyword.knowledge import statements as derive
-from everyword.knowledge.drafts import check_all
-from everyword.knowledge.reading import EventReading
 from everyword.types.events import Span
 from everyword.types.statements import History, Statement, StatementKind, Status
 
@@ -206,27 +203,6 @@ def test_a_date_said_in_passing_is_made_absolute_from_the_events_own_clock(memor
     assert [moment.isoformat() for moment in dog.date[:2]] == ["2025-12-16T00:00:00+02:00", "2025-12-17T00:00:00+02:00"]
     assert dog.valid_from is not None
     assert dog.valid_from.isoformat() == "2025-12-16T00:00:00+02:00"  # the day as the speaker's clock had it
-
-
-def test_an_invented_or_altered_quote_does_not_get_in(memory: Memory) -> None:
-    (id,) = say(memory, "I live in Lisbon.")
-    event = memory.get(id)
-    honest = memory.statements()[0]
-    lies = [
-        replace(honest, quote="I live in Porto"),
-        replace(honest, quote="i live in lisbon"),
-        replace(honest, quote="I  live in Lisbon"),
-        replace(honest, quote=""),
-        replace(honest, content="Ana: lives in Porto"),
-        replace(honest, content="Ana: lives in Lisbon since 1999"),
-        replace(honest, event_id="ev_" + "0" * 32),
-    ]
-    accepted, refused = check_all(event, lies)
-    reading = derive.Reading(event, EventReading(), (), tuple(accepted), None, {}, tuple(refused))
-    with memory.scope.engine.store.writer("default") as writer:
-        derive.derive(writer, [(1, reading)], None)
-        assert writer.change_counts() == {"add": 1, "reject": len(lies)}
-    assert memory.statements(status="any") == [honest]
 
 
 # The story
@@ -553,21 +529,6 @@ def test_a_story_without_its_middle_goes_on_from_what_is_left(memory: Memory) ->
     assert memory.admin.verify().ok
 
 
-def test_a_repetition_takes_the_place_of_the_first_when_that_is_forgotten(memory: Memory) -> None:
-    first, _ = say(memory, "I live in Lisbon.", "You know I live in Lisbon.")
-    assert len(memory.statements()) == 1
-    memory.forget(ids=[first])
-    assert [one.quote for one in memory.statements() if "Lisbon" in one.quote]
-
-
-def test_forgetting_leaves_others_as_they_were(memory: Memory) -> None:
-    say(memory, "I live in Porto.", "I like tea.", speaker="Bo")
-    before = everything(memory)
-    say(memory, "I live in Lisbon.", "I moved to Faro.", "I need to call Bo.")
-    memory.forget(speaker="Ana")
-    assert everything(memory) == before
-
-
 def test_links_go_by_the_turns_that_are_left(memory: Memory) -> None:
     texts = ("We decided to use PostgreSQL for the backend.", "Hm!", "I need to set up PostgreSQL for the backend.")
     _, between, _ = say(memory, *texts, session="s")
@@ -697,14 +658,6 @@ def test_a_batch_derives_what_one_by_one_does(expected: tuple, size: int) -> Non
             memory.add_many(events[start : start + size])
         assert everything(memory) == expected
         memory.add_many(events)  # all of it known
-        assert everything(memory) == expected
-
-
-@pytest.mark.slow
-def test_a_rebuild_derives_the_same(expected: tuple) -> None:
-    with Memory.open(":memory:", embedder="none", clock=_still) as memory:
-        memory.add_many(_long_talk())
-        memory.admin.rebuild()
         assert everything(memory) == expected
 
 

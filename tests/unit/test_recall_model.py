@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from msgspec.structs import replace
 from tests.fences import inside
 
 from everyword import Memory
@@ -151,38 +150,6 @@ def test_the_time_that_a_question_names_is_looked_in(memory: Memory) -> None:
 # Explaining, and stages switched off
 
 
-def test_the_parts_that_are_added_make_the_score(memory: Memory) -> None:
-    for question in ("Has Bo been in the lighthouse?", "What did I ask you last month?", "Where are Ana's drums?"):
-        for hit in memory.recall(question, k=30):
-            assert sum(score.score for score in hit.scores if score.rank is None) == pytest.approx(hit.score, abs=1e-5)
-            assert {"late", "rank"} <= {score.stage for score in hit.scores}
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [{"neighbours": None}, {"rerank_depth": 0}, {"token_power": 0.0}, {"times": None, "time": 0.0}, {"words": None}],
-    ids=lambda fields: next(iter(fields)),
-)
-def test_each_stage_can_be_switched_off(embedder: Embedder | None, fields: dict) -> None:
-    recipe = replace(HYBRID, name="mine", **fields)
-    with Memory.open(":memory:", embedder=embedder, tokenizer="words", recipe=recipe) as memory:
-        memory.add("I bought a drum kit from a retired musician.", speaker="Ana", session="a", at=MAY)
-        memory.add("The bakery is closed today.", speaker="Bo", session="b", at=MAY)
-        assert memory.recall("Who plays the drums?")[0].event.speaker == "Ana"
-
-
-def test_events_that_wait_for_their_vectors_come_behind(embedder: Embedder | None) -> None:
-    with Memory.open(":memory:", embedder=embedder, embed_on_write=False) as memory:
-        memory.add("I bought a drum kit.", speaker="Ana", at=MAY)
-        memory.admin.settle()
-        memory.add("My drum kit is in the cellar.", speaker="Ana", at=MAY + timedelta(days=1))
-        hits = memory.recall("Where is the drum kit?")
-        assert texts(hits) == ["I bought a drum kit.", "My drum kit is in the cellar."]
-        assert hits[1].score < hits[0].score
-        memory.admin.settle()
-        assert texts(memory.recall("Where is the drum kit?"))[0] == "My drum kit is in the cellar."
-
-
 # Confidence
 
 ANSWERABLE = [
@@ -226,11 +193,6 @@ def sure(memory: Memory, question: str) -> float:
     assert confidence is not None
     assert 0 < confidence < 1
     return confidence
-
-
-def test_nothing_is_there_for_one_who_never_spoke(memory: Memory) -> None:
-    assert memory.recall(ANSWERABLE[0], speaker="Eve").confidence == 0
-    assert memory.space("elsewhere").recall(ANSWERABLE[0]).confidence == 0
 
 
 def test_confidence_does_not_hang_on_how_many_hits_are_asked_for(memory: Memory) -> None:

@@ -1,16 +1,10 @@
-"""Turn what the reader found in an event into statement drafts and name mentions, and check drafts against the event.
-
-No statement without its words: a draft's quote must stand in its event, and its content must not go beyond them. The
-reader passes by construction. What an LLM writes does not: it alters quotes, and it adds names and numbers.
-"""
+"""Turn what the reader found in an event into statement drafts and name mentions."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
-from enum import StrEnum
 from unicodedata import normalize
 
 from msgspec.structs import replace
@@ -64,7 +58,7 @@ _ANY_MORE = re.compile(r"\bany ?more\b|\bany longer\b", re.IGNORECASE)
 
 def drafts_of(event: Event, reading: EventReading, model: str) -> list[StatementDraft]:
     """Make drafts of the statements in a reading."""
-    return [_draft(event, reading, one, model) for one in reading.statements]
+    return [_draft(event, reading, one, model) for one in reading.statements if one.quote.strip()]
 
 
 def mentions_in(reading: EventReading) -> list[Mention]:
@@ -157,135 +151,3 @@ def _begins(date: SaidDate | None, kind: StatementKind, at: datetime) -> datetim
 
 def _inside(one: Span, other: Span) -> bool:
     return other.start <= one.start and one.end <= other.end
-
-
-SHORTEST_STEM = 3  # letters that two forms of a word share at least: "prefer", "preferring"
-
-
-class Fault(StrEnum):
-    """Why a draft is not let in."""
-
-    OTHER_EVENT = "it names another event"
-    NO_QUOTE = "it has no quote"
-    NOT_SAID = "its quote is not in the event"
-    UNCLEAR_PLACE = "its quote is in the event more than once, and its span is none of these places"
-    NEW_NAME = "its content has a name that the event does not have"
-    NEW_NUMBER = "its content has a number that the event does not have"
-    NO_CONTENT = "it has no content"
-
-
-class Rejected(Exception):
-    """Says why a draft is not let in."""
-
-    def __init__(self, fault: Fault, detail: str = "") -> None:
-        super().__init__(f"{fault.value}: {detail}")
-        self.fault = fault
-
-
-def check_all(
-    event: Event, drafts: Iterable[StatementDraft], *, known: Collection[str] = ()
-) -> tuple[list[StatementDraft], list[str]]:
-    """Check drafts; give those that are let in, and why the others are not."""
-    accepted: list[StatementDraft] = []
-    refused: list[str] = []
-    for draft in drafts:
-        try:
-            accepted.append(check(event, draft, known=known))
-        except Rejected as reason:
-            refused.append(str(reason))
-    return accepted, refused
-
-
-def check(event: Event, draft: StatementDraft, *, known: Collection[str] = ()) -> StatementDraft:
-    """Let a draft in, with its span corrected where the quote stands in one place only, or raise Rejected.
-
-    `known` are names that may stand in its content besides those of the event: other speakers, resolved entities.
-    """
-    if draft.event_id != event.id:
-        raise Rejected(Fault.OTHER_EVENT, draft.event_id)
-    if not draft.content.strip():
-        raise Rejected(Fault.NO_CONTENT)
-    placed = _placed(event.text, draft)
-    if (foreign := _foreign_number(event, draft)) is not None:
-        raise Rejected(Fault.NEW_NUMBER, foreign)
-    if (foreign := _foreign_name(event, draft, known)) is not None:
-        raise Rejected(Fault.NEW_NAME, foreign)
-    return placed
-
-
-def _placed(text: str, draft: StatementDraft) -> StatementDraft:
-    quote = draft.quote
-    if not quote.strip():
-        raise Rejected(Fault.NO_QUOTE)
-    start, end = draft.span
-    if 0 <= start < end <= len(text) and text[start:end] == quote:
-        return draft
-    first = text.find(quote)
-    if first < 0:
-        raise Rejected(Fault.NOT_SAID, quote[:80])
-    if text.find(quote, first + 1) >= 0:
-        raise Rejected(Fault.UNCLEAR_PLACE, quote[:80])
-    return replace(draft, span=Span(first, first + len(quote)))
-
-
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-_NUMBER_WORDS = {
-    word: str(number)
-    for number, word in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())
-}
-_WORD = re.compile(r"[^\W\d_][\w'’-]*")
-# Words that content begins with although nobody said them.
-_COMMON = frozenset(
-    "the a an user assistant speaker they he she it we i their his her this that these those no not in on at".split()
-)
-
-
-def _foreign_number(event: Event, draft: StatementDraft) -> str | None:
-    said = {_digits(number) for number in _NUMBER.findall(event.text)}
-    words = {word.lower() for word in _words(event.text)}
-    said |= {digits for word, digits in _NUMBER_WORDS.items() if word in words}
-    said |= {_digits(number) for name in (event.speaker, draft.about) for number in _NUMBER.findall(name or "")}
-    if draft.date is not None:  # a date that was resolved may be written out
-        for moment in (draft.date.start, draft.date.end):
-            said |= {str(moment.year), str(moment.month), str(moment.day), f"{moment.month:02}", f"{moment.day:02}"}
-    for number in _NUMBER.findall(draft.content):
-        parts = re.split(r"[.,:]", number)
-        if _digits(number) not in said and not all(part in said for part in parts):
-            return number
-    for word in _words(draft.content):
-        digits = _NUMBER_WORDS.get(word.lower())
-        if digits is not None and word.lower() != "one" and digits not in said:
-            return word
-    return None
-
-
-def _words(text: str) -> list[str]:
-    return _WORD.findall(unicodedata.normalize("NFC", text))
-
-
-def _digits(number: str) -> str:
-    return re.sub(r"[.,:]", "", number)
-
-
-def _foreign_name(event: Event, draft: StatementDraft, known: Collection[str]) -> str | None:
-    said = {word.lower() for word in _words(event.text)}
-    said |= {part for word in said for part in re.split(r"['’-]", word)}
-    for name in (event.speaker or "", event.role or "", *known):
-        said |= {word.lower() for word in _words(name)}
-    stems = {word[:SHORTEST_STEM] for word in said if len(word) >= SHORTEST_STEM}
-    months = {moment.strftime("%B").lower() for moment in draft.date[:2]} if draft.date else set[str]()
-    for text in (draft.content, draft.about or "", *draft.entities):
-        begins = True
-        text = unicodedata.normalize("NFC", text)
-        for match in _WORD.finditer(text):
-            word = match[0]
-            plain = re.sub(r"['’]s?$", "", word.lower())
-            if word[0].isupper() and plain not in said | _COMMON | months and not (begins and _is_plain(plain, stems)):
-                return word
-            begins = text[match.end() : match.end() + 1] in (":", ".")
-    return None
-
-
-def _is_plain(word: str, stems: set[str]) -> bool:
-    """The first word of a statement is in capitals whatever it is: a verb, or a form of a word that was said."""
-    return word[:SHORTEST_STEM] in stems

@@ -29,7 +29,7 @@ from everyword.knowledge.comparing import (
     same_subject,
     verdict_of,
 )
-from everyword.knowledge.drafts import check_all, drafts_of, mentions_in
+from everyword.knowledge.drafts import drafts_of, mentions_in
 from everyword.knowledge.graph import Stated
 from everyword.knowledge.llm.answers import LLMReading, beside, from_body
 from everyword.knowledge.reading import (
@@ -65,10 +65,9 @@ class Reading(NamedTuple):
     event: Event
     found: EventReading  # by the reader
     drafts: tuple[StatementDraft, ...]  # of `found`
-    accepted: tuple[StatementDraft, ...]  # those that were let in, and what an LLM found beside them
+    accepted: tuple[StatementDraft, ...]  # `drafts`, but none of an edit, and what an LLM found beside them
     correction: Correction | None  # of a statement, if the event is a person's edit
     compared: dict[str, str]  # verdicts of the reader on pairs of statements, added to while deriving
-    refused: tuple[str, ...] = ()  # reasons why findings were not let in
     follows: Mapping[str, str] = MappingProxyType({})  # from an LLM: id -> id of the statement that it replaces
     by_llm: LLMReading = LLMReading()  # findings of an LLM
 
@@ -122,8 +121,7 @@ def _reading(
         compared = compared_in(stored[1]) if stored else {}
     edit = event.record is not None  # an edit makes no statements itself
     drafts = drafts_of(said_by_user(event), found, name)
-    known = {one.about for one in drafts if one.about is not None}  # a name may stand in the turn before
-    accepted, refused = check_all(event, () if edit else drafts, known=known)
+    accepted = [] if edit else drafts
     told = LLMReading() if edit else from_body(event, by_llm)
     noted = beside(accepted, told.noted)
     return Reading(
@@ -133,7 +131,6 @@ def _reading(
         (*accepted, *(draft for draft, _ in noted)),
         correction_of(event),
         compared,
-        (*refused, *told.refused),
         {statement_id(draft): follows for draft, follows in noted if follows},
         told,
     )
@@ -159,7 +156,7 @@ def derive(
             if abouts is None or _about(draft) in abouts:
                 _settle(state, seq, reading, draft)
         # Refusals have no subject, so they stay in the journal when only some subjects are derived again.
-        for reason in reading.refused if abouts is None else ():
+        for reason in reading.by_llm.refused if abouts is None else ():
             state.note(seq, reading.event, REJECT, reason, None, None)
         if reading.found != EventReading() and (abouts is None or len(reading.compared) > known):
             kept[seq] = to_body(reading.found, reading.compared)
@@ -219,7 +216,7 @@ def _retag(writer: Writer, seq: int, event: Event) -> None:
     writer.drop_tags([seq])
     writer.put_tags({seq: _tags(reading)})
     writer.drop_refusals([seq])
-    writer.put_changes((seq, change_of(event, REJECT, reason)) for reason in reading.refused)
+    writer.put_changes((seq, change_of(event, REJECT, reason)) for reason in reading.by_llm.refused)
 
 
 def _forget_verdicts(writer: Writer, model: ModelReader, readings: Mapping[int, Reading], seqs: Iterable[int]) -> None:

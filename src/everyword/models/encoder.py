@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everyword.errors import EmbeddingFailed, EverywordError
-from everyword.models.onnx import Session, load_runtime, loading, open_session, register
+from everyword.models.onnx import OpenedOnce, Session, load_runtime, open_session
 from everyword.models.protocol import well_formed
 from everyword.models.token_codec import unit
 from everyword.models.tokenizers import open_tokenizer, unread_share
-from everyword.models.weights import ModelFiles
+from everyword.models.weights import MODEL, TOKENIZER, ModelFiles
 
 MAX_TOKENS = 512  # the model's positions
 # Texts are cut before tokenising, so that megabytes cost nothing: 512 tokens of prose are never this long.
@@ -87,22 +87,16 @@ class TextEncoder(ABC):
 
     def __init__(self, files: ModelFiles) -> None:
         self._files = files
-        self.forget_sessions()
-        register(self)
-
-    def forget_sessions(self) -> None:
-        self._lock = Lock()
-        self._single: Session | None = None
-        self._parallel: Session | None = None
-        self._slots = FairSemaphore(_texts_at_once())
+        self._single = OpenedOnce(partial(_open_for_one, files))
+        self._parallel = OpenedOnce(partial(_open_for_many, files))
 
     def load(self) -> None:
         """Load the model and its tokenizer if they are not loaded."""
-        self._single_session()
+        self._single.get()
 
     def encode(self, text: str, marker: Marker) -> Encoded:
         """Encode a text."""
-        return self._run(self._single_session(), marker, text)
+        return self._run(self._single.get(), marker, text)
 
     def encode_many(self, texts: Sequence[str], marker: Marker) -> Iterator[Encoded]:
         """Encode texts in order, with many texts one per core in parallel.
@@ -111,26 +105,26 @@ class TextEncoder(ABC):
         """
         workers = _texts_at_once()
         if len(texts) < MANY_TEXTS or workers == 1:
-            session = self._single_session()
+            session = self._single.get()
             yield from (self._run(session, marker, text) for text in texts)
             return
         # Imported here: a process that only asks questions does not need it.
         from concurrent.futures import ThreadPoolExecutor
 
-        session = self._parallel_session()
-        self._load_tokenizer()
+        session, slots = self._parallel.get()
+        _load_tokenizer(self._files)
         with ThreadPoolExecutor(workers, thread_name_prefix="everyword-encode") as pool:
-            yield from pool.map(partial(self._run_in_slot, session, marker), texts)
+            yield from pool.map(partial(self._run_in_slot, session, slots, marker), texts)
 
     def unread(self, text: str) -> float:
         """Compute the share of a text's words that the model does not know."""
         if text.isascii():
             return 0.0
         words = well_formed(text[:MAX_CHARACTERS])
-        return unread_share(words, open_tokenizer(self._files.paths["tokenizer.json"]).encode(words))
+        return unread_share(words, open_tokenizer(self._files.paths[TOKENIZER]).encode(words))
 
     def _run(self, session: Session, marker: Marker, text: str) -> Encoded:
-        encoder = open_tokenizer(self._files.paths["tokenizer.json"])
+        encoder = open_tokenizer(self._files.paths[TOKENIZER])
         start, *words, end = encoder.encode(well_formed(text[:MAX_CHARACTERS])).ids
         row = np.array([start, marker, *words[: MAX_TOKENS - 3], end], np.int64)
         try:
@@ -138,44 +132,13 @@ class TextEncoder(ABC):
         except Exception as error:  # onnxruntime has no common error class
             raise EmbeddingFailed(f"The model failed on a text of {len(words)} tokens: {error}") from error
 
-    def _run_in_slot(self, session: Session, marker: Marker, text: str) -> Encoded:
-        with self._slots.slot():
+    def _run_in_slot(self, session: Session, slots: FairSemaphore, marker: Marker, text: str) -> Encoded:
+        with slots.slot():
             return self._run(session, marker, text)
 
     @abstractmethod
     def _infer(self, session: Session, ids: NDArray[np.int64]) -> Encoded:
         """Run the model on the ids of one text."""
-
-    def _single_session(self) -> Session:
-        if self._single is not None:
-            return self._single
-        with loading(), self._lock:
-            if self._single is None:
-                # Imported before the thread starts: two imports at once delay each other.
-                load_runtime()
-                # The model loads without the GIL, so the tokenizer loads in parallel.
-                tokenizer = Thread(target=self._load_tokenizer)
-                tokenizer.start()
-                self._single = self._open(min(os.cpu_count() or 1, MAX_THREADS_PER_TEXT))
-                tokenizer.join()
-            return self._single
-
-    def _parallel_session(self) -> Session:
-        if self._parallel is not None:
-            return self._parallel
-        # One thread per text and one text per core gives the best throughput; all threads share one session.
-        with loading(), self._lock:
-            if self._parallel is None:
-                self._parallel = self._open(1)
-            return self._parallel
-
-    def _open(self, threads: int) -> Session:
-        return open_session(self._files.paths["model.onnx"], threads=threads)
-
-    def _load_tokenizer(self) -> None:
-        # An error here comes again, and is reported, when the tokenizer is used.
-        with contextlib.suppress(EverywordError):
-            open_tokenizer(self._files.paths["tokenizer.json"])
 
 
 class TokenEncoder(TextEncoder):
@@ -193,6 +156,28 @@ class TwoHeadEncoder(TextEncoder):
     def _infer(self, session: Session, ids: NDArray[np.int64]) -> Encoded:
         tokens, pooled = session.run(["tokens", "pooled"], {"input_ids": ids})
         return Encoded(ids, tokens, pooled)
+
+
+def _open_for_one(files: ModelFiles) -> Session:
+    # Imported before the thread starts: two imports at once delay each other.
+    load_runtime()
+    # The model loads without the GIL, so the tokenizer loads in parallel.
+    tokenizer = Thread(target=_load_tokenizer, args=(files,))
+    tokenizer.start()
+    session = open_session(files.paths[MODEL], threads=min(os.cpu_count() or 1, MAX_THREADS_PER_TEXT))
+    tokenizer.join()
+    return session
+
+
+def _open_for_many(files: ModelFiles) -> tuple[Session, FairSemaphore]:
+    # One thread per text and one text per core gives the best throughput; all threads share one session.
+    return open_session(files.paths[MODEL], threads=1), FairSemaphore(_texts_at_once())
+
+
+def _load_tokenizer(files: ModelFiles) -> None:
+    # An error here comes again, and is reported, when the tokenizer is used.
+    with contextlib.suppress(EverywordError):
+        open_tokenizer(files.paths[TOKENIZER])
 
 
 def _texts_at_once() -> int:

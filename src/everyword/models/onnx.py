@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from threading import Lock
+from typing import Any, Generic, Protocol, TypeVar
 from weakref import WeakSet
 
 import numpy as np
@@ -25,16 +25,37 @@ class Session(Protocol):
     def run(self, outputs: list[str], feeds: dict[str, NDArray[np.int64]]) -> list[NDArray[np.float32]]: ...
 
 
-class SessionHolder(Protocol):
-    """An object that keeps open sessions."""
+Opened = TypeVar("Opened")
 
-    def forget_sessions(self) -> None:
-        """Drop open sessions, and locks that another thread may have held; both are made anew when needed."""
-        ...
+
+class OpenedOnce(Generic[Opened]):
+    """Opens a session when it is first needed, whichever thread needs it; a forked child opens its own.
+
+    The function must not hold the owner of this, which would keep the model in memory after its last use.
+    """
+
+    def __init__(self, opening: Callable[[], Opened]) -> None:
+        self._opening = opening
+        self.forget()
+        _opened.add(self)
+
+    def forget(self) -> None:
+        """Drop what is open, and a lock that another thread may have held; both are made anew when needed."""
+        self._lock = Lock()
+        self._held: Opened | None = None
+
+    def get(self) -> Opened:
+        if self._held is not None:
+            return self._held
+        # The process must not fork while a model loads.
+        with in_use(MODELS), self._lock:
+            if self._held is None:
+                self._held = self._opening()
+            return self._held
 
 
 _sessions: WeakSet[Session] = WeakSet()
-_holders: WeakSet[SessionHolder] = WeakSet()
+_opened: WeakSet[OpenedOnce[Any]] = WeakSet()
 
 
 def open_session(model: Path, *, threads: int) -> Session:
@@ -60,23 +81,13 @@ def load_runtime() -> Any:
     return import_module("onnxruntime")
 
 
-def register(holder: SessionHolder) -> None:
-    """Make a forked child call the holder's forget_sessions()."""
-    _holders.add(holder)
-
-
-def loading() -> AbstractContextManager[None]:
-    """Prevent the process from forking while a model loads."""
-    return in_use(MODELS)
-
-
 def _in_forked_child(_: Sequence[Use]) -> None:
     # onnxruntime's threads do not exist in the child: freeing a session there would wait for them for ever.
     for session in list(_sessions):
         never_free(session)
     _sessions.clear()
-    for holder in list(_holders):
-        holder.forget_sessions()
+    for one in list(_opened):
+        one.forget()
 
 
 on_fork(in_child=_in_forked_child)

@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from threading import Lock
 from typing import Any, cast
 
 import numpy as np
@@ -16,7 +15,7 @@ from everyword.errors import InvalidSetting, ModelDamaged, ModelError, ModelMiss
 from everyword.models.encoder import MAX_CHARACTERS, MAX_TEXTS_AT_ONCE, MAX_TOKENS
 from everyword.models.http_client import Errors, HttpClient, HttpResponse, RetryPolicy
 from everyword.models.llm.json_schema import ask_json, list_schema, object_schema
-from everyword.models.onnx import loading, open_session, register
+from everyword.models.onnx import OpenedOnce, open_session
 from everyword.models.protocol import LLM, Reranker, Schema, well_formed
 from everyword.models.tokenizers import open_any_tokenizer
 from everyword.models.weights import CROSS_ENCODER, MODEL, TOKENIZER, ModelFiles, find_model, unpinned_files
@@ -92,23 +91,18 @@ class CrossEncoder:
     def __init__(self, files: ModelFiles, *, name: str) -> None:
         self._files = files
         self.name = name
-        self.forget_sessions()
-        register(self)
-
-    def forget_sessions(self) -> None:
-        self._lock = Lock()
-        self._session: Any = None
+        self._session = OpenedOnce(partial(_open_checked, files.paths[MODEL], name))
 
     def load(self) -> None:
         """Load the model and its tokenizer if they are not loaded."""
-        self._opened()
+        self._session.get()
         self._tokenizer()
 
     def scores(self, question: str, passages: Sequence[str]) -> NDArray[np.float32]:
         """Return the model's logit for each passage; the passages run in parallel, one per core."""
         if not passages:
             return np.empty(0, np.float32)
-        session, tokenizer = self._opened(), self._tokenizer()
+        session, tokenizer = self._session.get(), self._tokenizer()
         query = _encoded(tokenizer, question)
         query.truncate(MAX_TOKENS - tokenizer.num_special_tokens_to_add(True) - MIN_PASSAGE_TOKENS)
         score = partial(self._score, session, tokenizer, query)
@@ -138,28 +132,21 @@ class CrossEncoder:
             raise RerankFailed(f"{self.name} returned {found.size} numbers for a pair, or one that is not finite.")
         return float(found.reshape(()))
 
-    def _opened(self) -> Any:
-        if self._session is not None:
-            return self._session
-        with loading(), self._lock:
-            if self._session is None:
-                # One thread per pair and one pair per core gives the best throughput; all threads share one session.
-                session: Any = open_session(self._files.paths[MODEL], threads=1)
-                self._check(session)
-                self._session = session
-            return self._session
-
-    def _check(self, session: Any) -> None:
-        unknown = {entry.name for entry in session.get_inputs()} - {"input_ids", "attention_mask", "token_type_ids"}
-        shape = session.get_outputs()[0].shape
-        if unknown or (len(shape) == 2 and isinstance(shape[1], int) and shape[1] != 1):
-            raise RerankFailed(
-                f"{self.name} is not a cross-encoder: it takes {sorted(unknown) or 'a pair'} and returns {shape}.",
-                fix="A reranker takes input_ids, attention_mask (and token_type_ids), and returns one logit per pair.",
-            )
-
     def _tokenizer(self) -> Any:
         return open_any_tokenizer(self._files.paths[TOKENIZER])
+
+
+def _open_checked(model: Path, name: str) -> Any:
+    # One thread per pair and one pair per core gives the best throughput; all threads share one session.
+    session: Any = open_session(model, threads=1)
+    unknown = {entry.name for entry in session.get_inputs()} - {"input_ids", "attention_mask", "token_type_ids"}
+    shape = session.get_outputs()[0].shape
+    if unknown or (len(shape) == 2 and isinstance(shape[1], int) and shape[1] != 1):
+        raise RerankFailed(
+            f"{name} is not a cross-encoder: it takes {sorted(unknown) or 'a pair'} and returns {shape}.",
+            fix="A reranker takes input_ids, attention_mask (and token_type_ids), and returns one logit per pair.",
+        )
+    return session
 
 
 def _encoded(tokenizer: Any, text: str) -> Any:

@@ -24,7 +24,7 @@ from everyword.text.dates import DateMention, Granularity, find_dates, first_and
 from everyword.text.dates.rules import NUMBER_WORD
 from everyword.text.dates.tense import verbs_look_back
 from everyword.text.rendering import indented, name, speaker_of
-from everyword.text.spans import asks, sentences
+from everyword.text.spans import asks, sentences, whole_sentences
 from everyword.text.terms import question_terms, term_counts
 from everyword.types.events import Answer, Citation, Context, Hit, Hits, Span
 from everyword.types.statements import Stance, Statement, Status
@@ -212,7 +212,7 @@ def newest_answer_first(
 
 def _sentence_hit(answer: ReadAnswer) -> Hit:
     """Quote the sentence of a hit that has the answer."""
-    return replace(answer.hit, span=_touched(answer.hit.event.text, answer.span))
+    return replace(answer.hit, span=whole_sentences(answer.hit.event.text, answer.span))
 
 
 def without_what_is_over(
@@ -265,7 +265,7 @@ def sentence_of(hit: Hit, question: str, asked: Analysis, place: Span | None = N
     if len(text) <= _SHORT:
         return Span(0, len(text))
     if place is not None:
-        return _touched(text, place)
+        return whole_sentences(text, place)
     terms = set(question_terms(question))
     spans = sentences(text, hit.span) or [hit.span]
 
@@ -275,12 +275,6 @@ def sentence_of(hit: Hit, question: str, asked: Analysis, place: Span | None = N
         return dated, len(terms & set(question_terms(words)))
 
     return max(spans, key=worth)
-
-
-def _touched(text: str, place: Span) -> Span:
-    """Widen a place to the sentences that it is in."""
-    touched = [one for one in sentences(text) if one.start < place.end and place.start < one.end] or [place]
-    return Span(touched[0].start, touched[-1].end)
 
 
 def _holding_first(hits: Sequence[Hit]) -> list[Hit]:

@@ -15,7 +15,7 @@ from everyword.models.protocol import LateInteraction, Question
 from everyword.storage.nearest import seq_of
 from everyword.storage.protocol import Reader
 from everyword.storage.rows import Model
-from everyword.text.spans import sentences
+from everyword.text.spans import whole_sentences
 from everyword.types.events import ASSISTANTS, Event, Filter, Hit, Score, Span
 from everyword.types.statements import Statement, StatementKind
 from everyword.types.trust import may_be_shown_unasked
@@ -94,7 +94,4 @@ def end_with_instructions(hits: Sequence[Hit], rules: Sequence[Excerpt], k: int)
 
 def sentences_around(text: str, span: Span) -> Span:
     """Choose what is shown of an event with a statement: a short one whole, of a long one the statement's sentences."""
-    if len(text) <= _WHOLE:
-        return Span(0, len(text))
-    touched = [one for one in sentences(text) if one.start < span.end and span.start < one.end] or [span]
-    return Span(touched[0].start, touched[-1].end)
+    return Span(0, len(text)) if len(text) <= _WHOLE else whole_sentences(text, span)

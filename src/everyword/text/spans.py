@@ -72,6 +72,12 @@ def sentences(text: str, within: Span | None = None) -> list[Span]:
     return spans
 
 
+def whole_sentences(text: str, place: Span) -> Span:
+    """Widen a place to the sentences that it is in."""
+    touched = [one for one in sentences(text) if one.start < place.end and place.start < one.end] or [place]
+    return Span(touched[0].start, touched[-1].end)
+
+
 def asks(text: str) -> bool:
     """Return whether a text ends as a question, in any script."""
     ending = text.rstrip().rstrip("\"'”’»)]」』）").rstrip()

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -155,14 +155,13 @@ class AuditLog:
 class LogRateLimit(logging.Filter):
     """Pass a few records a minute from each line of code, and report how many were dropped."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._clock = clock
         self._lock = threading.Lock()
         self._windows: dict[tuple[str, int], tuple[float, int]] = {}  # by line of code: start, records since
 
     def filter(self, record: logging.LogRecord) -> bool:
-        place, now = (record.pathname, record.lineno), self._clock()
+        place, now = (record.pathname, record.lineno), time.monotonic()
         with self._lock:
             began, count = self._windows.get(place, (now, 0))
             dropped = max(count - _MOST_A_WINDOW, 0)

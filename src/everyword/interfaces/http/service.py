@@ -165,13 +165,10 @@ class Caller(Struct, frozen=True):
 class Authenticator:
     """Identifies the caller of a request."""
 
-    def __init__(
-        self, memory: Memory, pool: Pool, *, on_loopback: bool, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, memory: Memory, pool: Pool, *, on_loopback: bool) -> None:
         self._memory = memory
         self._pool = pool
         self._on_loopback = on_loopback
-        self._clock = clock
         self._cache: OrderedDict[tuple[str, bytes], tuple[ApiKey, float]] = OrderedDict()
         self._has_keys = False
 
@@ -193,7 +190,7 @@ class Authenticator:
         if shown is None:
             raise KeyNeeded("The Authorization header holds no Everyword key.", fix=_CREATE_KEY)
         key, as_of = self._cache.get(shown, (None, 0.0))
-        if key is None or self._clock() - as_of >= _CACHE_S:
+        if key is None or time.monotonic() - as_of >= _CACHE_S:
             key = await self._pool.run(lambda: self._memory.admin.key_for(shown))
             if key is None:
                 raise KeyNeeded("Unknown key.", fix=_CREATE_KEY)
@@ -223,7 +220,7 @@ class Authenticator:
             raise NotAllowed("Without keys, other web pages may not send requests.", fix="Create a key and send it.")
 
     def _remember(self, shown: tuple[str, bytes], key: ApiKey) -> None:
-        self._cache[shown] = (key, self._clock())
+        self._cache[shown] = (key, time.monotonic())
         self._cache.move_to_end(shown)
         while len(self._cache) > _MOST_CACHED:
             self._cache.popitem(last=False)

@@ -185,9 +185,9 @@ class _Graph(Struct):
 class KnowledgeGraph:
     """Entities, their observations and the relations between them."""
 
-    def __init__(self, memory: AnyMemory, *, wing: str | None = None, redact: str | None = None) -> None:
+    def __init__(self, memory: AnyMemory, *, wing: str | None = None) -> None:
         self._ledger = Ledger(memory, _NAME, wing=wing)
-        self._clean = Redactor(memory, redact=redact).text
+        self._clean = Redactor(memory, redact=None).text
 
     def create_entities(self, entities: Sequence[Mapping[str, Any]]) -> list[Any]:
         """Add entities that do not exist yet; return these."""

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from everyword.knowledge.claims import Course, ToldFact, When, overlap
 from everyword.knowledge.comparing import SAME_WORDS
-from everyword.knowledge.drafts import STATES, Rejected, check, tags_of
-from everyword.knowledge.llm.grounding import Refused, mostly_said
+from everyword.knowledge.drafts import STATES, tags_of
+from everyword.knowledge.llm.grounding import Refused, foreign_name, foreign_number, mostly_said
 from everyword.knowledge.reading import speaker_name
 from everyword.models.llm.json_schema import list_schema, object_schema
 from everyword.models.protocol import Schema
@@ -199,24 +199,27 @@ def _let_in(found: Iterable[Entry], read: Callable[[Entry], Read], about: str) -
     for one in found:
         try:
             accepted.append(read(one))
-        except (Rejected, Refused) as reason:
+        except Refused as reason:
             refused.append(f"{about}: {reason}")
     return accepted, refused
 
 
 def _checked(event: Event, draft: StatementDraft, said: Collection[int], known: Collection[str]) -> StatementDraft:
     """Check a draft; a date that its words come to may be written out in its content, and no other number."""
-    _check_quote(draft.quote)
+    if not draft.content.strip():
+        raise Refused("it has no content")
     if not mostly_said(draft.content, said):
         raise Refused(f"its content goes beyond what was said: {draft.content[:80]}")
     content, date = draft.content, draft.date
     for mention in reversed(find_dates(content, event.at, nearest=True)) if date else ():
         if date and mention.start < date.end and date.start < mention.end:
             content = content[: mention.span.start] + content[mention.span.end :]
-    # Without its date: that would let in each of its numbers as any number.
-    return replace(
-        check(event, replace(draft, content=content, date=None), known=known), content=draft.content, date=date
-    )
+    about = draft.about or ""
+    if number := foreign_number(content, event, about):
+        raise Refused(f"its content has a number that the event does not have: {number}")
+    if name := foreign_name((content, about, *draft.entities), event, known):
+        raise Refused(f"its content has a name that the event does not have: {name}")
+    return draft
 
 
 def _names_shown(scene: Scene) -> tuple[str, ...]:
@@ -232,10 +235,8 @@ def _draft(scene: Scene, statement: Entry, extractor: str) -> StatementDraft:
     kind = StatementKind(statement["kind"])
     stance = Stance(statement["stance"])
     about = _about(scene, statement["about"])
-    quote = statement["quote"].strip()
-    span = _place_of(visible(event.text), quote)
-    if span.end:
-        quote = event.text[span.start : span.end]  # with the hidden characters that the LLM was not shown
+    span = _place_of(visible(event.text), statement["quote"].strip())
+    quote = event.text[span.start : span.end]  # with the hidden characters that the LLM was not shown
     value = _value(statement, quote)
     ended = stance is Stance.ENDED and kind in (*STATES, *TO_DO)
     draft = StatementDraft(
@@ -298,7 +299,7 @@ def _short(content: str) -> str:
 
 def _dated(scene: Scene, draft: StatementDraft, when: str) -> StatementDraft:
     """Resolve the time that the words say, against the event's own clock."""
-    said = _time_said(scene, draft.span, when) if draft.span.end else None
+    said = _time_said(scene, draft.span, when)
     if said is None:
         return draft
     date = SaidDate(said.start, said.end, said.text, said.certain and not said.guessed)
@@ -328,7 +329,7 @@ def same_fact(fact: ToldFact) -> tuple[object, ...]:
 
 def _fact(scene: Scene, answered: Entry) -> ToldFact:
     relation = RELATIONS[answered["relation"]]
-    quote = _quote(scene, answered["quote"].strip())
+    quote = _place_of(scene.text, answered["quote"].strip())
     subject = _whom(scene, answered["subject"], None)
     if relation.object is None:
         target = _words(scene, answered["object"].strip(" .,!\"'"), quote)
@@ -359,14 +360,6 @@ def _fact(scene: Scene, answered: Entry) -> ToldFact:
         when=_when_told(course, began, ended if course is Course.ENDED else None, at),
         confidence=confidence,
     )
-
-
-def _quote(scene: Scene, quote: str) -> Span:
-    _check_quote(quote)
-    place = _place_of(scene.text, quote)
-    if not place.end:
-        raise Refused(f"its quote is not in the event, or more than once: {quote[:LONGEST_OBJECT]}")
-    return place
 
 
 def _whom(scene: Scene, said: str, quote: Span | None) -> Span | None:
@@ -416,19 +409,20 @@ SHORTEST_QUOTE = 4  # characters; less ("I", "no") stands in any text and shows 
 _SELF = frozenset("i me my we us our speaker user self".split()) | {"the speaker", "the user"}
 
 
-def _check_quote(quote: str) -> None:
-    """Refuse a quote that shows nothing, before it is even looked for."""
+def _place_of(text: str, quote: str) -> Span:
+    """Find the one place of a quote; refuse one that shows nothing, that nobody said, or that stands in several."""
+    if not quote:
+        raise Refused("it has no quote")
     if len(quote) > LONGEST_QUOTE:
         raise Refused("its quote is too long to point at anything")
-    if quote and len(quote) < SHORTEST_QUOTE:
+    if len(quote) < SHORTEST_QUOTE:
         raise Refused(f"its quote is too short to show anything: {quote}")
-
-
-def _place_of(text: str, quote: str) -> Span:
-    """Find the one place of a quote; where there are more or none, an empty span."""
     start = text.find(quote)
-    once = bool(quote) and start >= 0 and text.find(quote, start + 1) < 0
-    return Span(start, start + len(quote)) if once else Span(0, 0)
+    if start < 0:
+        raise Refused(f"its quote is not in the event: {quote[:LONGEST_OBJECT]}")
+    if text.find(quote, start + 1) >= 0:
+        raise Refused(f"its quote is in the event more than once: {quote[:LONGEST_OBJECT]}")
+    return Span(start, start + len(quote))
 
 
 def _means_speaker(scene: Scene, name: str) -> bool:

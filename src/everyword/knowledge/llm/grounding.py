@@ -9,9 +9,11 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from importlib.resources import files
+from unicodedata import normalize
 
 from everyword.text.rendering import one_line, visible
 from everyword.text.terms import STOPWORDS, finder, question_terms
+from everyword.types.events import Event
 
 EXTRACT = "extract.v3"
 GLEAN = "glean.v3"
@@ -103,3 +105,60 @@ def _names(text: str) -> Iterable[str]:
     for match in _NAME.finditer(text):
         if match[0][0].isupper():
             yield _POSSESSIVE.sub("", match[0])
+
+
+# Content of statements
+
+SHORTEST_STEM = 3  # letters that two forms of a word share at least: "prefer", "preferring"
+_FIGURES = re.compile(r"\d+(?:[.,:]\d+)*")
+_NUMBER_WORDS = {
+    word: str(number)
+    for number, word in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())
+}
+_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+# Words that content begins with although nobody said them.
+_COMMON = frozenset(
+    "the a an user assistant speaker they he she it we i their his her this that these those no not in on at".split()
+)
+
+
+def foreign_number(content: str, event: Event, about: str) -> str | None:
+    """Find a number in the content of a statement that its event does not have, in digits or in words."""
+    said = {_digits(number) for text in (event.text, event.speaker or "", about) for number in _FIGURES.findall(text)}
+    words = {word.lower() for word in _words_of(event.text)}
+    said |= {digits for word, digits in _NUMBER_WORDS.items() if word in words}
+    for number in _FIGURES.findall(content):
+        if _digits(number) not in said and not all(part in said for part in re.split(r"[.,:]", number)):
+            return number
+    for word in _words_of(content):
+        digits = _NUMBER_WORDS.get(word.lower())
+        if digits is not None and word.lower() != "one" and digits not in said:
+            return word
+    return None
+
+
+def foreign_name(texts: Iterable[str], event: Event, known: Iterable[str]) -> str | None:
+    """Find a word in capitals in texts about an event that neither the event nor a known name has."""
+    said = {word.lower() for word in _words_of(event.text)}
+    said |= {part for word in said for part in re.split(r"['’-]", word)}
+    for name in (event.speaker or "", event.role or "", *known):
+        said |= {word.lower() for word in _words_of(name)}
+    stems = {word[:SHORTEST_STEM] for word in said if len(word) >= SHORTEST_STEM}
+    for text in (normalize("NFC", one) for one in texts):
+        begins = True
+        for match in _WORD.finditer(text):
+            plain = _POSSESSIVE.sub("", match[0].lower())
+            # The first word is in capitals whatever it is: a verb, or a form of a word that was said.
+            is_plain = begins and plain[:SHORTEST_STEM] in stems
+            if match[0][0].isupper() and plain not in said | _COMMON and not is_plain:
+                return match[0]
+            begins = text[match.end() : match.end() + 1] in (":", ".")
+    return None
+
+
+def _words_of(text: str) -> list[str]:
+    return _WORD.findall(normalize("NFC", text))
+
+
+def _digits(number: str) -> str:
+    return re.sub(r"[.,:]", "", number)

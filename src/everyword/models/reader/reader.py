@@ -6,9 +6,8 @@ import json
 import math
 import os
 from collections.abc import Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from everyword.errors import ModelDamaged, ModelError
-from everyword.models.onnx import Session, loading, open_session, register
+from everyword.models.onnx import OpenedOnce, Session, open_session
 from everyword.models.protocol import well_formed
 from everyword.models.reader import decoding
 from everyword.models.reader.decoding import PAIRS, FoundAnswer, FoundEntity, FoundStatement, Matrix, Thresholds
@@ -44,8 +43,7 @@ class Reader:
 
     def __init__(self, files: ModelFiles, words: ModelFiles) -> None:
         self._files, self._words = files, words
-        self.forget_sessions()
-        register(self)
+        self._session = OpenedOnce(partial(_open, files))
 
     @classmethod
     def shipped(cls) -> Reader:
@@ -56,10 +54,6 @@ class Reader:
     def in_folder(cls, folder: str | os.PathLike[str]) -> Reader:
         """Open the reader in a folder: reader.onnx and reader.json."""
         return cls(unpinned_files(Path(folder), (MODEL, ABOUT)), find_model(EVERYWORD_SMALL))
-
-    def forget_sessions(self) -> None:
-        self._lock = Lock()
-        self._session: Session | None = None
 
     @property
     def name(self) -> str:
@@ -110,7 +104,7 @@ class Reader:
 
     def run(self, output: str, row: ReadingRow | JoinedRow) -> Matrix:
         """Compute one output for one row: `reading`, `pair` or `answer`."""
-        session = self._opened()
+        session = self._session.get()
         try:
             return session.run([output], self.feeds(row))[0]
         except Exception as error:  # onnxruntime has no common error class
@@ -123,15 +117,6 @@ class Reader:
             "segments": np.array(row.segments, np.int64),
             "shapes": np.array(row.shapes, np.int64),
         }
-
-    def _opened(self) -> Session:
-        if self._session is not None:
-            return self._session
-        with loading(), self._lock:
-            if self._session is None:
-                threads = min(os.cpu_count() or 1, _THREADS)
-                self._session = open_session(self._files.paths[MODEL], threads=threads)
-            return self._session
 
     @cached_property
     def _about(self) -> dict[str, Any]:
@@ -176,6 +161,10 @@ class Reader:
             return Encoding(ids[inner], tokens[inner], offsets[inner], word_ids[inner])
 
         return RowWriter(tokenize)
+
+
+def _open(files: ModelFiles) -> Session:
+    return open_session(files.paths[MODEL], threads=min(os.cpu_count() or 1, _THREADS))
 
 
 NONE = "none"  # the setting for no reader
