@@ -17,9 +17,9 @@ HISTORY = Path(__file__).parent.parent.parent / "examples" / "history.jsonl"
 LINES = 60  # of the history that are told: enough for some of everything but concepts
 BOILER = (
     "The boiler broke down again.",
-    "The boiler lost pressure this morning.",
-    "There is no hot water, the boiler failed for the third time.",
-    "The boiler stopped working in the night. I must call the plumber by Friday.",
+    "The boiler broke down this morning.",
+    "The boiler broke down in the night.",
+    "The boiler broke down. I must call the plumber by Friday.",
 )
 QUESTION = {"query": "Where does Ana live?"}
 
