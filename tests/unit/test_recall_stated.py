@@ -216,7 +216,7 @@ def instructed() -> Iterator[Memory]:
 
 def test_a_context_names_the_standing_instructions_that_bear_on_the_request(instructed: Memory) -> None:
     text = inside(instructed.context("make me a table with the amounts of the last bills", 400).text)
-    assert text.startswith("Standing instructions\n[1] From now on always put amounts in euros")
+    assert text.startswith("Standing instructions\n[1] User: From now on always put amounts in euros")
     assert "PDF" not in text.partition("\n\n")[0], "an assistant instructs nobody"
     assert "Standing instructions" not in instructed.context("Where does Ines live?", 400).text
 
