@@ -92,6 +92,12 @@ def test_content_names_whom_it_is_about_once() -> None:
     assert content_of("the budget is 40k", None) == "the budget is 40k"
 
 
+def test_an_instruction_is_not_told_as_said_by_whom_it_is_for() -> None:
+    assert one_draft("always give prices in pounds", "instruction", about="assistant").content == (
+        "always give prices in pounds"
+    )
+
+
 def test_tags_and_category_follow_from_kind_and_relation() -> None:
     assert one_draft("pay the bill", "task", state="open").tags == ("category:plans_goals", ACTION_REQUIRED)
     assert one_draft("paid", "task", state="done").tags == ("category:plans_goals",)
