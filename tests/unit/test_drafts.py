@@ -92,6 +92,12 @@ def test_content_names_whom_it_is_about_once() -> None:
     assert content_of("the budget is 40k", None) == "the budget is 40k"
 
 
+def test_an_instruction_is_not_told_as_said_by_whom_it_is_for() -> None:
+    assert one_draft("always give prices in pounds", "instruction", about="assistant").content == (
+        "always give prices in pounds"
+    )
+
+
 def test_tags_and_category_follow_from_kind_and_relation() -> None:
     assert one_draft("pay the bill", "task", state="open").tags == ("category:plans_goals", ACTION_REQUIRED)
     assert one_draft("paid", "task", state="done").tags == ("category:plans_goals",)
@@ -142,10 +148,40 @@ def test_the_words_say_who_somebody_is_not_the_model() -> None:
         ("lives in Porto", "attribute", {"relation": "lives_in", "value": "Porto", "about": None}),
         ("I swept the porch", "event", {"relation": "swept", "value": "porch"}),
         ("I fed the cat", "event", {"relation": "owns", "value": "cat"}),
+        ("I use it daily", "habit", {"relation": "uses", "value": "it"}),
+        ("Gran lives with us", "attribute", {"relation": "lives_in", "value": "us", "about": "Gran"}),
+        ("I love watching them play", "preference", {"relation": "likes", "value": "watching them play"}),
+        ("I got the job", "event", {"relation": "job", "value": "job"}),
+        ("the hall is too narrow", "preference", {"relation": "dislikes", "value": "too narrow"}),
+        ("it was a great day", "preference", {"relation": "likes", "value": "great day"}),
+        ("No cilantro, that one's for life", "preference", {"relation": "likes", "value": "cilantro"}),
+        (
+            "I don't like being the one who cooks",
+            "preference",
+            {"relation": "likes", "value": "being the one who cooks"},
+        ),
+        ("I don't like how they sing", "preference", {"relation": "dislikes", "value": "sing", "mode": "negated"}),
+        ("I got a job in Halifax", "event", {"relation": "job", "value": "Halifax", "names": {"Halifax": "place"}}),
+        ("Rex, our dog", "attribute", {"relation": "pet", "value": "dog", "about": "Rex", "names": {"Rex": "pet"}}),
     ],
 )
 def test_these_claim_nothing(text: str, kind: str, given: dict[str, object]) -> None:
     assert claim(text, kind, **given) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "object"),
+    [
+        ("no meat, but I love sushi", {"value": "sushi"}, "sushi"),
+        ("their album There is superb", {"value": "There", "names": {"There": "work"}}, "There"),
+        ("I love my family", {"value": "family"}, "family"),
+        ("she is a supporter of equality", {"value": "equality", "about": "Emma"}, "equality"),
+    ],
+)
+def test_these_claim_what_somebody_likes(text: str, given: dict[str, object], object: str) -> None:
+    made = claim(text, "preference", relation="likes", **given)
+    assert made is not None
+    assert made.object_name == object
 
 
 def test_what_is_denied_or_over_ends() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 import pytest
 from evals.reading import calibration_error, same_date, scores
@@ -11,8 +12,8 @@ from evals.reading import calibration_error, same_date, scores
 from everyword import Memory
 from everyword.knowledge.reading import read_event, said_date, turn_of
 from everyword.models.reader import decoding
-from everyword.models.reader.reader import Reader
-from everyword.models.reader.rows import RowWriter, Side, sentences
+from everyword.models.reader.reader import Reader, TurnReading
+from everyword.models.reader.rows import RowWriter, Side, Turn, sentences
 from everyword.models.tokenizers import Encoding, open_tokenizer
 from everyword.models.weights import EVERYWORD_SMALL, find_model
 from everyword.text.spans import points_back, prose
@@ -64,6 +65,69 @@ def test_a_statement_does_not_end_in_a_conjunction() -> None:
         quotes = [one.quote for one in read_event(Reader.shipped(), event).statements]
         assert quotes
         assert [one for one in quotes if one.endswith((" and", " because"))] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "cut", "kind", "whole"),
+    [
+        ("I have to renew it by May because of the visa. Bye!", "I have to renew it by May because of the", "task",
+         "I have to renew it by May because of the visa"),
+        ("I live in Bristol with two cats, you know", "I live in Bristol with", "attribute",
+         "I live in Bristol with two cats"),
+        ("Hi! Rui and Inês want to hang in Lousã on Sunday", "and Inês want to hang in Lousã on Sunday", "plan",
+         "Rui and Inês want to hang in Lousã on Sunday"),
+        ("Sure. The old tenant of Dona Graça would go out", "Dona Graça would go out", "plan",
+         "The old tenant of Dona Graça would go out"),
+        ("It is what I dreamt of. Bye", "It is what I dreamt of", "insight", "It is what I dreamt of"),
+        ("It was on but I slept", "It was on", "event", "It was on"),
+        ("I wrote to my sister Ana", "my sister Ana", "relationship", "my sister Ana"),
+        ("I worry that " + "so " * 40 + "ends", "I worry that", "insight", "I worry"),
+    ],
+)  # fmt: skip
+def test_a_statement_cut_within_a_phrase_is_widened_to_its_clause(text: str, cut: str, kind: str, whole: str) -> None:
+    assert _quotes(text, (cut, kind)) == [whole]
+
+
+def test_a_statement_is_not_widened_into_another_one_or_over_what_was_hidden() -> None:
+    text = "I promised Amit that I'd send the quote"
+    assert _quotes(text, ("I promised Amit that", "task"), ("I'd send the quote", "task")) == [
+        "I promised Amit",
+        "I'd send the quote",
+    ]
+    assert _quotes("I like the [photo: a cat] cat", ("I like the", "preference")) == ["I like the"]
+
+
+class _Found:
+    """A reader that finds these statements."""
+
+    def __init__(self, *statements: decoding.FoundStatement) -> None:
+        self._statements = statements
+
+    def read(self, turn: Turn, before: Turn | None = None) -> TurnReading:
+        return TurnReading(statements=self._statements)
+
+
+def _quotes(text: str, *found: tuple[str, str]) -> list[str]:
+    """Read a text in which the reader found these words as statements of these kinds."""
+    statements = [
+        decoding.FoundStatement(
+            start=text.index(words),
+            end=text.index(words) + len(words),
+            score=0.9,
+            kind=kind,
+            kind_score=0.9,
+            mode="asserted",
+            state=None,
+            about="speaker",
+            about_text=None,
+            relation=None,
+            value=None,
+            lasting=0.5,
+        )
+        for words, kind in found
+    ]
+    reader = cast("Reader", _Found(*statements))
+    return [one.quote for one in read_event(reader, _turn(text)).statements]
 
 
 def test_a_word_for_what_was_named_before_points_back_wherever_it_stands() -> None:

@@ -14,6 +14,8 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from everyword.knowledge.names import NameIndex
+from everyword.text.spans import begins_with_pronoun, points_back
+from everyword.text.terms import STOPWORDS
 from everyword.types.events import Event, Span
 from everyword.types.graph import RELATIONS, EntityType, FactDraft, Mention, Relation, name_key
 from everyword.types.statements import Stance, StatementDraft, StatementKind
@@ -140,6 +142,12 @@ _FROM_TO = re.compile(r"(?:from|between)\s.+\s(?:to|until|till|through|and)\s", 
 _UNTIL = re.compile(r"(?:until|till|up to)\s", re.IGNORECASE)
 _HAD = frozenset(("owns", "owns_pet", "likes", "budget", "rent", "salary", "deadline", "diet"))  # one's own, by "my"
 _OTHERS = re.compile(r"(?:my|our|his|her|their|he|she|they)\b", re.IGNORECASE)
+_FEELINGS = frozenset(("likes", "dislikes"))
+_OF_PEOPLE = frozenset((*BETWEEN_PEOPLE, "owns_pet"))  # whose subject is a person
+# In 15,055 turns of talk `_is_clear` and the types of names leave out 239 of 1,831 facts, some 20 of them right.
+_WORD = re.compile(r"[\w'’]+")
+_DEGREE = re.compile(r"(?:so|such|too|very|really|quite)\s", re.IGNORECASE)  # what it is like, not what is liked
+_DENIED = re.compile(r"\b(?:no|not|never|cannot|dont|\w+n['’]t)\b[^.,;:]*\Z", re.IGNORECASE)  # what follows at once
 _VALUE_SCORE = 0.6  # of a name that is one only because a relation needs one: "lives in porto"
 
 
@@ -184,10 +192,29 @@ def _meaning(draft: StatementDraft) -> Meaning | None:
     elif meaning is not None and meaning.relation not in _HAD:
         # A statement about its speaker may speak of somebody else: "My sister Maria lives in Porto".
         meaning = None if draft.about == draft.speaker and _OTHERS.match(draft.quote) else meaning
-    if meaning is None or draft.kind is not StatementKind.EVENT or meaning.course is not Course.HOLDS:
+    if meaning is None or not _is_clear(draft, draft.value, meaning.relation):
+        return None
+    if draft.kind is not StatementKind.EVENT or meaning.course is not Course.HOLDS:
         return meaning
     # What happened may begin a state: "I moved to Faro". "I fed the cat" begins none.
     return meaning._replace(course=Course.BEGAN) if RELATIONS[meaning.relation].single else None
+
+
+def _is_clear(draft: StatementDraft, value: str, relation: str) -> bool:
+    """Tell whether a value says by itself what the relation is to, and the statement does not deny it unnoticed."""
+    own = meaning_of(name_key(value).replace(" ", "_"))
+    if _DEGREE.match(value) or (own is not None and own.relation == relation):
+        return False  # "too narrow", "I got the job"
+    if relation == "dislikes":
+        if draft.negated:  # "I don't like" is read as this, too
+            return False
+    elif not draft.negated and _DENIED.search(draft.quote.partition(value)[0]):
+        return False
+    if any(name in value for name in draft.entities):
+        return True
+    if relation in _FEELINGS and draft.about == draft.speaker and begins_with_pronoun(draft.quote):
+        return False  # "it was a great day": the value is what "it" is
+    return not points_back(value) and any(word.casefold() not in STOPWORDS for word in _WORD.findall(value))
 
 
 def _claim(event: Event, draft: StatementDraft, mentions: Sequence[Mention], index: NameIndex) -> FactDraft | None:
@@ -200,7 +227,13 @@ def _claim(event: Event, draft: StatementDraft, mentions: Sequence[Mention], ind
         other = next((one for one in mentions if overlap(one.span, span)), None)
         if other is None or (relation.object is EntityType.PERSON) != (other.type is EntityType.PERSON):
             return None
+        place = relation.object is EntityType.ORGANISATION and other.type is EntityType.PLACE
+        if place and draft.kind is StatementKind.EVENT:
+            return None  # "I got a job in Halifax"; who says "I work at" a place is employed there
     subject = _person(draft.about)
+    same_name = {one.type for one in mentions if name_key(one.text) == name_key(subject.text)}
+    if relation.name in _OF_PEOPLE and same_name and EntityType.PERSON not in same_name:
+        return None
     if meaning.turned and other is not None:
         subject, other = other, subject
     over = draft.stance is Stance.ENDED or draft.negated or meaning.course is Course.ENDED

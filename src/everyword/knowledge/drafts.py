@@ -87,7 +87,8 @@ def _draft(event: Event, reading: EventReading, one: ReadStatement, model: str) 
     relation = _relation(reading, one)
     draft = StatementDraft(
         kind=kind,
-        content=content_of(one.quote, one.about),
+        # An instruction is about the assistant, who did not say it.
+        content=content_of(one.quote, None if kind is StatementKind.INSTRUCTION else one.about),
         category=category_of(kind, relation),
         quote=one.quote,
         event_id=event.id,

@@ -26,12 +26,31 @@ from everyword.types.trust import states_nothing
 
 USER = "user"  # the speaker of an event that names none
 _DONE = "done"
+_RELATIONSHIP = "relationship"
 _CONFIDENCE = 8  # its place in a stored statement
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
 # A conjunction after the last word of a statement: what it leads to is another one.
 _GOES_ON = lazy_pattern(
     r"[\s,]+(?:and|or|but|because|und|oder|aber|weil|et|ou|mais|y|pero|porque|e|mas)\Z", re.IGNORECASE
 )
+# Words that go on in a phrase: a statement that ends in one before another word, or follows one, is cut within it. In
+# 14,017 statements of talk they changed 154; of the 90 in real talk 83 became better, and none much worse.
+_WITHIN = (
+    r"an?|the|my|your|our|their|its|every|of|with|for|from|at|in|on|into|by|about|as|than|during|without|after|before"
+    r"|is|are|was|were|be|been|am|can|could|will|would|should|must|has|have|had|not|very|too|i|we|he|she|they"
+    r"|(?:it|he|she)['’]s|i['’]m|(?:we|they)['’]re|(?:is|are|was|were|do|does|did)n['’]t"
+)
+_ENDS_WITHIN = lazy_pattern(
+    rf"(?:(?<![\w'’])(?:{_WITHIN}|to|so|that|who|which|if|when|while|since|because|though)[\s,]*)+\Z", re.IGNORECASE
+)
+_BEGINS_WITHIN = lazy_pattern(rf"\b(?:{_WITHIN})[^\S\n]+\Z", re.IGNORECASE)
+_WORD_BEFORE = lazy_pattern(r"\w[^\S\n]+\Z")
+_JOINS = lazy_pattern(r"(?:and|or|but)\s", re.IGNORECASE)
+_WORD_FOLLOWS = lazy_pattern(r"[^\S\n]+(?!(?:and|or|but|because)\b)[\w$£€\"“]", re.IGNORECASE)
+_CLAUSE_EDGE = lazy_pattern(
+    r"(?<![.!?…])[.!?…]++(?=\s|\Z)|[;:,()\n]|\s[-–—]++\s|\s(?:and|or|but|because)\s|\Z", re.IGNORECASE
+)
+_MOST_ADDED = 80  # characters; a message without punctuation has no clauses
 # Kinds whose dates lie behind the speaker, and ahead of them; verbs decide for the others.
 _LOOKS_BACK = {"event": True, "plan": False, "task": False}
 
@@ -104,8 +123,11 @@ def read_event(reader: Reader, event: Event, before: Event | None = None) -> Eve
         for one in found.entities
         if _is_whole(event, turn, one.start, one.end)
     ]
+    edges = [0, *(edge for one in found.statements for edge in (one.start, one.end)), len(turn.text)]
     statements = [
-        _statement(event, turn, previous, one) for one in found.statements if _is_whole(event, turn, one.start, one.end)
+        _statement(event, turn, previous, one, Span(edges[2 * place], edges[2 * place + 3]))
+        for place, one in enumerate(found.statements)
+        if _is_whole(event, turn, one.start, one.end)
     ]
     own = {speaker_name(event)} if is_assistant(event) else set[str]()  # what an assistant says of itself is not kept
     return EventReading(tuple(names), tuple(one for one in statements if one.about not in own))
@@ -130,10 +152,16 @@ def _place(letters: Composed, one: FoundEntity | FoundStatement) -> dict[str, in
     return letters.back(Span(one.start, one.end))._asdict()
 
 
-def _statement(event: Event, turn: EventTurn, previous: EventTurn | None, one: FoundStatement) -> ReadStatement:
-    span = _below_heading(event.text, one.start, one.end)
-    if goes_on := _GOES_ON.search(event.text, span.start, span.end):
-        span = Span(span.start, goes_on.start())
+def _statement(
+    event: Event, turn: EventTurn, previous: EventTurn | None, one: FoundStatement, room: Span
+) -> ReadStatement:
+    """Take over a statement; `room` is what no other statement has."""
+    goes_on = _GOES_ON.search(turn.text, one.start, one.end)
+    span = Span(one.start, goes_on.start() if goes_on else one.end)
+    if one.kind == _RELATIONSHIP:  # "my sister Ana" is whole wherever it stands
+        room = Span(span.start, room.end)
+    wider = _whole_phrases(turn.text, span, room)
+    span = _below_heading(event.text, *(wider if _is_whole(event, turn, *wider) else span))
     return ReadStatement(
         span=span,
         quote=event.text[span.start : span.end],
@@ -147,6 +175,25 @@ def _statement(event: Event, turn: EventTurn, previous: EventTurn | None, one: F
         confidence=one.score * one.kind_score,
         lasting=one.lasting,
     )
+
+
+def _whole_phrases(text: str, span: Span, room: Span) -> Span:
+    """Widen a statement that is cut within a phrase to its clause; cut off its last words if there is no room."""
+    start, end = span
+    room = Span(max(room.start, start - _MOST_ADDED), min(room.end, end + _MOST_ADDED))
+    tail = max(start, end - _MOST_ADDED)
+    if (last := _ENDS_WITHIN.search(text[tail:end])) and _WORD_FOLLOWS.match(text, end):
+        edge = _CLAUSE_EDGE.search(text, end)
+        if edge is not None and edge.start() <= room.end:
+            end = edge.start()
+        elif kept := text[start : tail + last.start()].rstrip(" ,"):
+            end = start + len(kept)
+    joins = _JOINS.match(text, start) and _WORD_BEFORE.search(text, room.start, start)
+    if joins or _BEGINS_WITHIN.search(text, room.start, start):
+        edges = [edge.end() for edge in _CLAUSE_EDGE.finditer(text, room.start, start) if edge.end() < start]
+        if edges or room.start == 0:
+            start = start - len(text[(edges or [0])[-1] : start].lstrip())
+    return Span(start, end)
 
 
 def to_body(reading: EventReading, compared: dict[str, str] | None = None) -> str:

@@ -95,6 +95,11 @@ _POINTER = lazy_pattern(r"\W*(?:it|that|this|these|those|they|he|his|she|her|the
 _POINTER_WITHIN = lazy_pattern(r"\b(?:it|they|them|he|him|she|there|the same)\b", re.IGNORECASE)
 
 
+def begins_with_pronoun(text: str) -> bool:
+    """Tell whether a text begins with a word for somebody or something that was named before."""
+    return _POINTER.match(text) is not None
+
+
 def points_back(text: str) -> bool:
     """Tell whether a text has a word for somebody or something that was named before."""
     return _POINTER.match(text) is not None or _POINTER_WITHIN.search(text) is not None
