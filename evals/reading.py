@@ -7,6 +7,7 @@ shares half of the shorter one's characters with a labelled one, one to one.
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,10 +25,12 @@ from everyword.knowledge.reading import EventReading, ReadStatement, read_event,
 from everyword.models.reader.decoding import GOALS, PAIRS
 from everyword.models.reader.reader import Reader
 from everyword.models.reader.rows import Side
+from everyword.text.dates import find_dates, write_date
 from everyword.types.events import Event, Span
 from everyword.types.statements import SaidDate
 
 _RESAMPLES = 400  # of conversations, for the intervals
+_YEAR = re.compile(r"\d{4}")
 _SAME_DATE = 0.5  # of the days that two dates cover together must be in both
 
 # name of a measure -> right, found, told
@@ -110,6 +113,7 @@ def _counts(conversation: Conversation, read: Read, reader: Reader, sure: Sure) 
         typed = sum(reading.names[i].type == turn.entities[j].type for i, j in pairs.items())
         add("names of the right type", typed, len(pairs), len(pairs))
         _count_statements(add, reading.statements, turn.statements, sure)
+        _count_years(add, event, turn.statements)
     _count_pairs(add, conversation, events, reader, sure)
     return {name: (one[0], one[1], one[2]) for name, one in counts.items()}
 
@@ -131,6 +135,19 @@ def _count_statements(
     dated = [(found[i].date, interval) for i, j in pairs.items() if (interval := _interval(told[j].time))]
     right = sum(said is not None and same_date(said, interval) for said, interval in dated)
     add("dates, of those found", right, sum(said is not None for said, _ in dated), len(dated))
+
+
+def _count_years(add: Callable[[str, int, int, int], None], event: Event, told: Sequence[Statement]) -> None:
+    """Count the dates without a year that contexts write out, and those among them of the labelled year."""
+    written = [
+        one for one in find_dates(event.text, event.at) if write_date(one, event.at) and not _YEAR.search(one.text)
+    ]
+    for statement in told:
+        first = interval[0] if (interval := _interval(statement.time)) else None
+        for one in written:
+            inside = statement.start <= one.span.start and one.span.end <= statement.end
+            if first is not None and inside and (one.start.month, one.start.day) == (first.month, first.day):
+                add("years of dates without one", one.start.year == first.year, 1, 1)
 
 
 def _is_open(one: ReadStatement | Statement) -> bool:

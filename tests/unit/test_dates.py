@@ -476,7 +476,7 @@ def test_the_present_tense_tells_what_is_fixed_for_a_day_to_come(said: str, firs
         ("The fence was repaired on Friday.", "2023-05-12"),
         ("My visa has been renewed on Friday.", "2023-05-12"),
         ("The parcel should have been delivered on Friday.", "2023-05-12"),
-        ("I had the roof fixed in June.", "2022-06-01"),
+        ("I had the roof fixed in April.", "2023-04-01"),
         ("I managed to get it finished on Friday.", "2023-05-12"),
         ("It seems to have started on Friday.", "2023-05-12"),
         ("Did you get paid on Friday?", "2023-05-12"),
@@ -502,6 +502,15 @@ def test_a_name_that_nothing_gives_a_direction_is_a_guess(said: str, behind: str
     (nearer,) = find_dates(said, NOW, nearest=True)
     assert (guess.start, guess.guessed) == (_day(behind), True)
     assert (nearer.start, nearer.guessed) == (_day(nearest), True)
+
+
+def test_a_past_verb_leaves_the_year_of_a_date_long_ago_a_guess() -> None:
+    (mention,) = find_dates("I handed in my notice, last day 30 June.", NOW)
+    assert mention.guessed
+    (mention,) = find_dates("I handed in my notice, last day 30 June.", NOW, past=True, nearest=True)
+    assert mention.start == _day("2023-06-30")
+    (mention,) = find_dates("I handed in my notice last June.", NOW)
+    assert (mention.start, mention.guessed) == (_day("2022-06-01"), False)
 
 
 def test_whoever_knows_the_direction_makes_it_no_guess() -> None:

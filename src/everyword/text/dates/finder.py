@@ -32,6 +32,7 @@ from everyword.text.dates.rules import (
     WEEKDAY,
     WEEKDAYS,
     amount,
+    is_long_ago,
     pattern,
     shift,
     weekday_number,
@@ -113,6 +114,8 @@ def _longest(context: DateContext, start: int, rules: tuple[Rule, ...]) -> _Foun
 def _with_direction(context: DateContext, found: _Found, nearest: bool) -> _Found:
     """Mark a date that could also be in the future as guessed; with `nearest`, choose the nearer one."""
     ahead = found.rule.resolve(found.match, replace(context, default_past=False))
+    if ahead == found.interval and (context.past is None or nearest) and is_long_ago(found.interval, context):
+        ahead = found.rule.resolve(found.match, replace(context, past=False))  # the verb may tell of an appointment
     if ahead is None or ahead == found.interval:
         return found
     nearer = ahead.start - context.now < context.now - found.interval.end

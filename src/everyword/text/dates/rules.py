@@ -205,6 +205,11 @@ _LONGEST_BACK = 150
 _OF_AN_APPOINTMENT = frozenset("for to from by until till before".split())
 
 
+def is_long_ago(interval: Interval, context: DateContext) -> bool:
+    """Tell whether a date without a year can hardly be meant, since its next time is so much nearer."""
+    return context.day - interval.end_day > _LONGEST_BACK
+
+
 def _yearly(
     of_year: Callable[[int], Interval | None],
     match: re.Match[str],
@@ -217,7 +222,7 @@ def _yearly(
     this = parts(context.day)[0]
     found = [one for one in map(of_year, range(this - reach, this + reach + 1)) if one is not None]
     chosen = _choose(found, match, context, mod, back)
-    if chosen is None or back is not None or mod or context.past or context.day - chosen.end_day <= _LONGEST_BACK:
+    if chosen is None or back is not None or mod or context.past or not is_long_ago(chosen, context):
         return chosen
     before = context.before(match.start())
     if before == "since" or (before not in _OF_AN_APPOINTMENT and context.is_past(*match.span())):
