@@ -89,6 +89,8 @@ def test_a_batch_comes_whole_or_not_at_all(web: httpx.Client) -> None:
     refused = posted(web, "/v1/add_many", {"events": [good, {"text": ""}]})
     assert problem(refused) == (400, "InvalidEvent")
     assert problem(web.get("/v1/show", params={"key": "yak"})) == (404, "NotFound")
+    many = posted(web, "/v1/add_many", {"events": [{"text": "a"}] * 20_001})
+    assert (many.status_code, "20,000" in many.text) == (400, True)
     taken = posted(web, "/v1/add_many", {"events": [good, {"text": "Two yaks."}]})
     assert [one["new"] for one in taken.json()["written"]] == [True, True]
 

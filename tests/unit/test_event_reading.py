@@ -54,6 +54,12 @@ def test_two_readers_find_the_same_with_the_same_confidence() -> None:
     assert all(reading.statements for reading in first)
 
 
+def test_a_single_letter_at_the_end_is_no_conjunction() -> None:
+    for text in ("I take vitamin E", "I work at Factory E", "my favourite letter is Y"):
+        event = Event(text=text, speaker="Ana", at=MONDAY, recorded_at=MONDAY)
+        assert [one.quote for one in read_event(Reader.shipped(), event).statements] == [text]
+
+
 def test_a_statement_does_not_end_in_a_conjunction() -> None:
     texts = (
         "We held some fairs and got to meet some people. It was great!",

@@ -6,8 +6,11 @@ import base64
 import json
 import os
 import pickle
+import resource
 import sqlite3
+import struct
 import subprocess
+import sys
 import tracemalloc
 import zipfile
 from collections.abc import Iterator
@@ -20,6 +23,7 @@ from tests.imported_items import each_item, format_names
 from everyword import Memory
 from everyword.errors import BadLocation, EverywordError, InvalidInput
 from everyword.ingest.importers import FORMATS, Recognised, recognise
+from everyword.ingest.importers.other_memories import _point, tables
 from everyword.ingest.importers.records import Read, Skipped
 from everyword.ingest.importers.sources import open_source
 
@@ -650,3 +654,21 @@ def test_a_database_is_read_while_its_program_writes_to_it_and_is_left_as_it_was
     assert len(_texts(recognise(palace))) == 2
     assert (palace / "chroma.sqlite3").read_bytes() == before
     assert [path.name for path in palace.iterdir()] == ["chroma.sqlite3"], "nothing is left beside it"
+
+
+def test_a_pickle_that_asks_for_room_is_not_read() -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert _point(b"\x80\x04Nr" + struct.pack("<I", 10**8) + b".") == ("", {})
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown * (1 if sys.platform == "darwin" else 1024) < 500 << 20
+
+
+def test_a_table_that_makes_its_texts_is_not_read(tmp_path: Path) -> None:
+    made = (
+        "id TEXT, session_scope TEXT, role TEXT, name TEXT, created_at TEXT, content TEXT AS (hex(zeroblob(1000000)))"
+    )
+    with sqlite3.connect(tmp_path / "history.db") as history:
+        history.execute(f"CREATE TABLE messages ({made})")
+        history.execute("INSERT INTO messages VALUES ('x', 'user_id=ana', 'user', NULL, '2026-01-02T18:00:00+00:00')")
+    history.close()
+    assert tables(tmp_path / "history.db") == {}

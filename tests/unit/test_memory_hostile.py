@@ -306,3 +306,24 @@ def test_half_a_character_in_what_is_stated_stops_no_question(tmp_path: Path) ->
         assert memory.statements()
         for ask in (memory.recall, memory.admin.glance, memory.context, memory.ask):
             assert ask("Where does Ana live?")
+
+
+@pytest.mark.parametrize("gap", [" " * 16_000, " ," * 8_000, "\n" * 5_000 + " and ", " " * 19_000 + "and "])
+def test_long_gaps_in_a_text_take_no_time(gap: str) -> None:
+    with Memory.open(":memory:", embedder="none") as memory:
+        taken = time.process_time()
+        memory.add_many([{"text": f"I moved to{gap}Lisbon in May {number}", "role": "user"} for number in range(3)])
+        memory.admin.settle()
+        memory.wake_up()
+        assert time.process_time() - taken < 15  # it was 27 s for each
+
+
+def test_a_long_diary_does_not_keep_others_from_writing() -> None:
+    lines = (
+        f"My sister Ana{number} lives in Oslo. I went to see her on {number % 28 + 1} May. " for number in range(250)
+    )
+    with Memory.open(":memory:", embedder="none", background=False) as memory:
+        memory.add("".join(lines), speaker="Bo")
+        taken = time.process_time()
+        memory.admin.settle()
+        assert time.process_time() - taken < 30  # of which few are under the lock; it was minutes

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -16,7 +18,7 @@ from msgspec.structs import replace
 from everyword.lazy_patterns import lazy_pattern
 from everyword.models.reader.decoding import FoundEntity, FoundStatement
 from everyword.models.reader.reader import Reader, TurnReading
-from everyword.text.dates.finder import find_dates
+from everyword.text.dates import DateMention, find_dates
 from everyword.text.rendering import speaker_of
 from everyword.text.spans import Composed, composed, prose
 from everyword.types.events import ASSISTANTS, Event, Span
@@ -30,9 +32,8 @@ _RELATIONSHIP = "relationship"
 _CONFIDENCE = 8  # its place in a stored statement
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
 # A conjunction after the last word of a statement: what it leads to is another one.
-_GOES_ON = lazy_pattern(
-    r"[\s,]+(?:and|or|but|because|und|oder|aber|weil|et|ou|mais|y|pero|porque|e|mas)\Z", re.IGNORECASE
-)
+_GOES_ON = lazy_pattern(r"[\s,](?:and|or|but|because|und|oder|aber|weil|et|ou|mais|pero|porque|mas)\Z")
+_LONGEST_CONJUNCTION = 8  # with what stands before it
 # Words that go on in a phrase: a statement that ends in one before another word, or follows one, is cut within it. In
 # 14,017 statements of talk they changed 154; of the 90 in real talk 83 became better, and none much worse.
 _WITHIN = (
@@ -156,8 +157,10 @@ def _statement(
     event: Event, turn: EventTurn, previous: EventTurn | None, one: FoundStatement, room: Span
 ) -> ReadStatement:
     """Take over a statement; `room` is what no other statement has."""
-    goes_on = _GOES_ON.search(turn.text, one.start, one.end)
-    span = Span(one.start, goes_on.start() if goes_on else one.end)
+    # From the end: to look for it from the start would take minutes in thousands of spaces.
+    goes_on = _GOES_ON.search(turn.text, max(one.start, one.end - _LONGEST_CONJUNCTION), one.end)
+    said = turn.text[one.start : goes_on.start()].rstrip(" ,\t\n") if goes_on else turn.text[one.start : one.end]
+    span = Span(one.start, one.start + len(said))
     if one.kind == _RELATIONSHIP:  # "my sister Ana" is whole wherever it stands
         room = Span(span.start, room.end)
     wider = _whole_phrases(turn.text, span, room)
@@ -296,10 +299,15 @@ def _about(one: FoundStatement, event: Event, turn: EventTurn, previous: EventTu
     return " ".join(one.about_text[slice(*_below_heading(one.about_text, 0, len(one.about_text)))].split())
 
 
+@lru_cache(maxsize=16)  # a long text has hundreds of statements
+def _dates(text: str, at: datetime, looks_back: bool | None) -> Sequence[DateMention]:
+    return find_dates(text, at, past=looks_back, nearest=True)
+
+
 def said_date(text: str, span: Span, at: datetime, *, kind: str, state: str | None) -> SaidDate | None:
     """Find the date that a statement names; what it tells decides whether "on Friday" is past or ahead."""
     looks_back = True if state == _DONE else _LOOKS_BACK.get(kind)
-    mentions = find_dates(text, at, past=looks_back, nearest=True)
+    mentions = _dates(text, at, looks_back)
     inside = [one for one in mentions if one.span.start < span.end and one.span.end > span.start and not one.repeats]
     if not inside:
         return None

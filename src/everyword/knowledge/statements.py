@@ -53,6 +53,9 @@ from everyword.types.trust import HIGHEST_LEVEL, effective_at, level_of
 
 # Newest current statements about one subject with which a new one is compared.
 _COMPARED = 50
+# First statements of an event that the reader compares. It does so under the write lock, for which others wait; a
+# message has a few statements, and a text of many is no message.
+_MOST_COMPARING = 24
 _KEY_BYTES = 8
 _PAIR_CHARS = 8  # of each id, in the key of a stored comparison
 REJECT = "reject"
@@ -152,9 +155,9 @@ def derive(
             _correct(state, seq, reading, abouts)
             continue
         known = len(reading.compared)
-        for draft in reading.accepted:
+        for number, draft in enumerate(reading.accepted):
             if abouts is None or _about(draft) in abouts:
-                _settle(state, seq, reading, draft)
+                _settle(state, seq, reading, draft, compares=number < _MOST_COMPARING)
         # Refusals have no subject, so they stay in the journal when only some subjects are derived again.
         for reason in reading.by_llm.refused if abouts is None else ():
             state.note(seq, reading.event, REJECT, reason, None, None)
@@ -325,12 +328,12 @@ def change_of(
     return Change(at=at, action=action, reason=reason, statement_id=statement, target_id=target, event_id=event.id)
 
 
-def _settle(state: _Known, seq: int, reading: Reading, draft: StatementDraft) -> None:
-    """Do what comparing says."""
+def _settle(state: _Known, seq: int, reading: Reading, draft: StatementDraft, *, compares: bool) -> None:
+    """Do what comparing says. compares: whether the reader is asked."""
     event, id, draft = reading.event, statement_id(draft), _in_zone(draft, reading.event)
     if state.writer.statement(id) is not None:
         return  # the same words were read twice
-    outcome = decide(draft, state.like(draft), state.compare(seq, reading))
+    outcome = decide(draft, state.like(draft), state.compare(seq, reading) if compares else None)
     if outcome.action is Action.ADD and id in reading.follows:
         followed = state.writer.statement(reading.follows[id])
         outcome = _as_stated(draft, followed) or outcome

@@ -73,7 +73,8 @@ _LATEST_OF_A_KIND = 40  # newest statements of each kind that are considered
 _ABOUT_TOPIC = 60
 _INTENTS_TOLD = 5
 _ASKED = lazy_pattern(
-    r"(?:\A|[.!?\n])\W*(?:please\s+)?(?:remember|keep in mind|note|(?:don'?t|do not|never) forget)"
+    r"(?:\A\W*+|[.!?\n](?![.!?\n])[^\w.!?\n]*+)(?:please\s{1,3})?"
+    r"(?:remember|keep in mind|note|(?:don'?t|do not|never) forget)"
     r"\s{0,3}(?:that\b|:)\s*([^.!?\n]{3,200})",
     re.IGNORECASE,
 )

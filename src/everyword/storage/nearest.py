@@ -93,8 +93,9 @@ class PooledMatrix:
 class Signs(NamedTuple):
     """One bit for each dimension of a vector: whether it is above the mean of all.
 
-    Of the true nearest 100 among 40,000 real lines, 98 are among the 4,000 whose bits differ least from the
-    question's (`_SHORTLIST_ROOTS`); comparing bits takes a tenth of the time of comparing vectors.
+    Of the true nearest 100 among 40,000 lines of public text, 98 are among the 4,000 whose bits differ least from the
+    question's (`_SHORTLIST_ROOTS`), 93 to 95 where half of 56,000 lines are code; of the nearest 10, 98 to 99 in both.
+    Comparing bits takes a tenth of the time of comparing vectors.
     """
 
     centre: NDArray[np.int8]

@@ -91,8 +91,8 @@ _ANSWER = lazy_pattern(
     r"of course|me too|then|so|because)\b",
     re.IGNORECASE,
 )
-_POINTER = lazy_pattern(r"\W*(?:it|that|this|these|those|they|he|his|she|her|their|there)\b", re.IGNORECASE)
-_POINTER_WITHIN = lazy_pattern(r"\b(?:it|they|them|he|him|she|there|the same)\b", re.IGNORECASE)
+_POINTER = lazy_pattern(r"\W*(?:(?-i:[Ii]t)|that|this|these|those|they|he|his|she|her|their|there)\b", re.IGNORECASE)
+_POINTER_WITHIN = lazy_pattern(r"\b(?:(?-i:[Ii]t)|they|them|he|him|she|there|the same)\b", re.IGNORECASE)
 
 
 def begins_with_pronoun(text: str) -> bool:

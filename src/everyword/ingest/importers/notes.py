@@ -163,7 +163,7 @@ class _WordText:
 
     def __init__(self) -> None:
         self.paragraphs: list[str] = []
-        self._words = ""
+        self._words: list[str] = []  # of the paragraph so far; a string would be copied for each run
         self._prefix = ""
         self._inside = ""  # the element whose text counts
         self._fallbacks = 0  # alternatives for old programs, which repeat text
@@ -188,7 +188,7 @@ class _WordText:
         self._inside = name
         self._fallbacks += name == "Fallback"
         if name in _WORD_BREAKS and not self._fallbacks:
-            self._words += _WORD_BREAKS[name]
+            self._words.append(_WORD_BREAKS[name])
         elif name == "pStyle":
             value = next((value for key, value in attributes.items() if key.endswith("val")), "")
             heading = _WORD_HEADING.fullmatch(value)
@@ -196,7 +196,7 @@ class _WordText:
 
     def _text(self, data: str) -> None:
         if self._inside == "t" and not self._fallbacks:
-            self._words += data
+            self._words.append(data)
 
     def _end(self, name: str) -> None:
         name = name.rpartition(" ")[2]
@@ -204,8 +204,9 @@ class _WordText:
         self._fallbacks -= name == "Fallback"
         if name == "p" and not self._fallbacks:
             # A blank line between paragraphs, as in Markdown.
-            self.paragraphs += [self._prefix + self._words.strip("\n"), ""] if self._words.strip() else []
-            self._words = self._prefix = ""
+            words = "".join(self._words)
+            self.paragraphs += [self._prefix + words.strip("\n"), ""] if words.strip() else []
+            self._words, self._prefix = [], ""
 
 
 def _pdf(part: str, content: bytes) -> Note:

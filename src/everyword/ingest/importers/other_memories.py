@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import pickletools
 import sqlite3
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
@@ -220,11 +221,21 @@ class _InertUnpickler(pickle.Unpickler):
         return None
 
 
+_PUTS = frozenset(("PUT", "BINPUT", "LONG_BINPUT"))  # they make room up to a number
+
+
+def _steps(content: bytes) -> Iterator[tuple[str, int]]:
+    """List the steps of a pickle that have a number."""
+    return ((step.name, number) for step, number, _ in pickletools.genops(content) if isinstance(number, int))
+
+
 def _point(content: object) -> tuple[str, Record]:
     """Read a point's id and payload from its pickle."""
     if not isinstance(content, bytes):
         return "", Record()
     try:
+        if any(name in _PUTS and place > len(content) for name, place in _steps(content)):
+            return "", Record()  # it would fill the memory of the machine with room for what is not there
         point = _InertUnpickler(io.BytesIO(content)).load()
     except Exception:  # a broken pickle can raise anything
         return "", Record()

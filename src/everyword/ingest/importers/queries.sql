@@ -4,9 +4,10 @@
 -- name: probe
 SELECT count(*) FROM sqlite_master;
 
--- Every table and its columns.
+-- Every table and its columns. A table with generated columns is none of theirs: a few bytes can make any amount of text.
 -- name: tables
-SELECT m.name AS name, c.name AS column FROM sqlite_master AS m, pragma_table_info(m.name) AS c WHERE m.type = 'table';
+SELECT m.name AS name, c.name AS column FROM sqlite_master AS m, pragma_table_info(m.name) AS c
+WHERE m.type = 'table' AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(m.name) AS all_of WHERE all_of.hidden != 0);
 
 -- mem0: what became of each memory, in the order in which it happened.
 -- name: mem0_history

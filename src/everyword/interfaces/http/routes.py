@@ -10,7 +10,7 @@ from functools import cache, partial
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
-from typing import Any, get_origin, get_type_hints
+from typing import Any, cast, get_origin, get_type_hints
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -167,6 +167,8 @@ def routes(service: Service) -> list[Route]:
 
 # Operations
 
+_MOST_IN_A_LIST = 20_000  # small events take more memory and time than their bytes tell
+
 
 async def _operation(service: Service, route: OperationRoute, request: Request) -> Response:
     caller = await service.authenticate(request)
@@ -184,6 +186,9 @@ async def _operation(service: Service, route: OperationRoute, request: Request) 
             )
         body = b"".join([chunk async for chunk in limited(request, service.settings.max_body_bytes)])
         arguments = check_arguments(route.parameters, json_object(request, body))
+        lists = (cast("list[object]", given) for given in arguments.values() if isinstance(given, list))
+        if any(len(given) > _MOST_IN_A_LIST for given in lists):
+            raise InvalidInput(f"A list in a request has at most {_MOST_IN_A_LIST:,} entries.", fix="Send several.")
     else:
         body = b""
         arguments = parse_query((one for one in route.parameters if one.name not in scope), rest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, MutableMapping
@@ -26,6 +27,7 @@ R = TypeVar("R")
 _WARM_UP_QUESTION = "What was said?"  # loads the model and the vector index
 _SLOW_THREADS = 2  # one may run a rebuild for minutes
 _MOST_SLOW_WAITING = 20
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^@/?#:\[\]\s]+)(?::\d*)?")
 _LARGE_THREADS = 1  # per key: embedding one large text keeps every core busy
 _MOST_LARGE_WAITING = 64  # each holds its body, up to 24 MB, in memory
 _CACHE_S = 1.0  # how long a key is cached, and so how soon a revoked one is refused
@@ -275,10 +277,8 @@ class ConcurrencyLimiter:
 
 
 def _host(header: str) -> str | None:
-    try:
-        return urlsplit(f"//{header}").hostname
-    except ValueError:
-        return None
+    found = _HOST.fullmatch(header)
+    return found and found[1].strip("[]").lower()
 
 
 def _is_visit(headers: Mapping[str, str]) -> bool:

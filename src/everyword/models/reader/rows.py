@@ -265,7 +265,9 @@ def sentences(text: str) -> list[Span]:
 
 
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+(?=\S)|\n+")
-_CLAUSE_END = re.compile(r"(?<=[,;:])\s+|\s+(?=(?:and|but|so|because|cause|then|und|aber|y|pero|et|mais|e|mas)\b)")
+_CLAUSE_END = re.compile(
+    r"(?<=[,;:])\s+|(?<!\s)\s+(?=(?:and|but|so|because|cause|then|und|aber|y|pero|et|mais|e|mas)\b)"
+)
 
 
 def _pieces(text: str, start: int, end: int, between: re.Pattern[str]) -> list[Span]:
