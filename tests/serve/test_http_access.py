@@ -381,7 +381,15 @@ def test_without_keys_only_this_machine_s_own_pages_are_answered(tmp_path: Path)
         assert status(host=f"127.0.0.1:{port}", origin=f"http://127.0.0.1:{port}") == 200
         # A name that was pointed at this machine, and pages from elsewhere.
         forged = ("evil.example@127.0.0.1", "127.0.0.1/evil.example", "localhost#evil.example")
-        for host in ("evil.example", f"evil.example:{port}", "127.0.0.1.evil.example", "localhost.evil", "", "[::", *forged):
+        for host in (
+            "evil.example",
+            f"evil.example:{port}",
+            "127.0.0.1.evil.example",
+            "localhost.evil",
+            "",
+            "[::",
+            *forged,
+        ):
             assert status(host=host) == 403, host
         for origin in ("http://evil.example", "null", "https://127.0.0.1.evil", f"http://localhost:{port}", "file://"):
             assert status(origin=origin) == 403, origin
