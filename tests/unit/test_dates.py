@@ -507,8 +507,10 @@ def test_a_name_that_nothing_gives_a_direction_is_a_guess(said: str, behind: str
 def test_a_past_verb_leaves_the_year_of_a_date_long_ago_a_guess() -> None:
     (mention,) = find_dates("I handed in my notice, last day 30 June.", NOW)
     assert mention.guessed
-    (mention,) = find_dates("I handed in my notice, last day 30 June.", NOW, past=True, nearest=True)
+    (mention,) = find_dates("I have booked a table for 30 June.", NOW, past=True, nearest=True)
     assert mention.start == _day("2023-06-30")
+    (mention,) = find_dates("We opened the shop on 30 June.", NOW, past=True, nearest=True)
+    assert mention.start == _day("2022-06-30")
     (mention,) = find_dates("I handed in my notice last June.", NOW)
     assert (mention.start, mention.guessed) == (_day("2022-06-01"), False)
 

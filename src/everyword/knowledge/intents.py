@@ -338,9 +338,9 @@ def _chance(chain: _Chain, deadline: datetime | None, last_at: datetime, now: da
     """Estimate how likely it is that a plan or task is real and still open."""
     sure = max(one.confidence for one in chain.versions)
     sure = min(1.0, sure + _SAID_AGAIN * (len(chain.versions) + len(chain.again) - 1))
-    dated = chain.last.date is not None and frozenset(question_terms(chain.last.date.words))
-    terms = frozenset(question_terms(chain.last.quote)) - stop_terms()
-    if not terms - (dated or frozenset()):
+    words = chain.last.quote if chain.last.date is None else chain.last.quote.replace(chain.last.date.words, " ")
+    terms = frozenset(question_terms(words)) - stop_terms()
+    if not terms:
         return 0.0  # "on Friday", and nobody can tell what
     age = math.log1p((now - last_at).total_seconds() / 86_400)
     odds = ODDS.base + ODDS.sure * sure + ODDS.whole * min(1.0, len(terms) / _WHOLE_TERMS)

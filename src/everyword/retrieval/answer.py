@@ -381,7 +381,9 @@ def _date(hit: Hit, span: Span, question: str, ahead: bool, place: Span | None) 
     at, words = hit.event.at, hit.event.text[span.start : span.end]
     to_come = ASKS_FUTURE_DATE.search(question) is not None
     mentions = find_dates(words, at, past=False if ahead else None)
-    sided = {one.span: one for one in find_dates(words, at, past=False if to_come else None, nearest=True)}
+    done = ASKS_DONE.search(question) is not None
+    side = False if to_come else True if done else None
+    sided = {one.span: one for one in find_dates(words, at, past=side, nearest=not done)}
     terms = question_terms(question).keys()
     mentions.sort(key=lambda one: -len(terms & term_counts(_clause(words, one)).keys()))
     if place is not None:
@@ -394,7 +396,7 @@ def _date(hit: Hit, span: Span, question: str, ahead: bool, place: Span | None) 
             return None  # "on Thursdays" is no date
         mentions.sort(key=lambda one: one not in found)
     for mention in mentions:
-        # Where the direction is a guess: ahead for a question about the future, or else the nearer date.
+        # Where the direction is a guess: ahead for what is to come, behind for what was done, or else the nearer date.
         surer = replace(sided.get(mention.span, mention), guessed=False) if mention.guessed else mention
         date = write_date(surer, at)
         if date is not None:

@@ -26,6 +26,7 @@ from everyword.text.dates.calendar import (
 from everyword.text.dates.rules import (
     AMOUNT,
     GAP,
+    OF_AN_APPOINTMENT,
     ORDINALS,
     RULES_BY_HEAD,
     UNITS,
@@ -114,8 +115,10 @@ def _longest(context: DateContext, start: int, rules: tuple[Rule, ...]) -> _Foun
 def _with_direction(context: DateContext, found: _Found, nearest: bool) -> _Found:
     """Mark a date that could also be in the future as guessed; with `nearest`, choose the nearer one."""
     ahead = found.rule.resolve(found.match, replace(context, default_past=False))
-    if ahead == found.interval and (context.past is None or nearest) and is_long_ago(found.interval, context):
-        ahead = found.rule.resolve(found.match, replace(context, past=False))  # the verb may tell of an appointment
+    # The verb may tell of an appointment, and so may a deed that the reader found.
+    open_to = context.past is None or (nearest and context.before(found.match.start()) in OF_AN_APPOINTMENT)
+    if ahead == found.interval and open_to and is_long_ago(found.interval, context):
+        ahead = found.rule.resolve(found.match, replace(context, past=False))
     if ahead is None or ahead == found.interval:
         return found
     nearer = ahead.start - context.now < context.now - found.interval.end

@@ -202,7 +202,7 @@ def _choose(
 # labelled conversations that would lie farther back, 8 do. A past verb may only tell of an appointment: "I booked it
 # for 20 October". Of 46 that would lie farther back behind such a word, none does.
 _LONGEST_BACK = 150
-_OF_AN_APPOINTMENT = frozenset("for to from by until till before".split())
+OF_AN_APPOINTMENT = frozenset("for to from by until till before".split())
 
 
 def is_long_ago(interval: Interval, context: DateContext) -> bool:
@@ -225,7 +225,7 @@ def _yearly(
     if chosen is None or back is not None or mod or context.past or not is_long_ago(chosen, context):
         return chosen
     before = context.before(match.start())
-    if before == "since" or (before not in _OF_AN_APPOINTMENT and context.is_past(*match.span())):
+    if before == "since" or (before not in OF_AN_APPOINTMENT and context.is_past(*match.span())):
         return chosen
     return next((one for one in found if one.first_day > context.day), chosen)
 
