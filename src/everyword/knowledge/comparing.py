@@ -3,8 +3,8 @@
 ADD stores the draft. UPDATE stores it as the next version of the target, which ends where the draft begins. RETRACT
 closes the target and stores the draft as the words that closed it. NONE stores nothing: the target was confirmed.
 
-The reader compares the draft with the few statements about the same subject that are most like it. In a relation that
-holds one value at a time, equal values are one, and an end of the value closes it.
+A relation that holds one value at a time decides by itself where both values were read surely; for all else the reader
+compares the draft with the few statements about the same subject that are most like it.
 A person's correction or retraction names its statement and takes precedence.
 """
 
