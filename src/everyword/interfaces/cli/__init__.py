@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from everyword.interfaces.cli.terminal import Terminal
 
 # Objects made between two collections of garbage. Nearly all that a command makes at its start, such as modules, stays:
-# with Python's 700, looking for garbage among them is an eighth of what a question takes in a new process.
-_OBJECTS_BETWEEN_COLLECTIONS = 50_000
+# with Python's 700, looking for garbage among them is an eighth of what a question takes in a new process. A question
+# makes 65,000 to 75,000.
+_OBJECTS_BETWEEN_COLLECTIONS = 100_000
 # Exit codes that shells report for signals: 128 + SIGINT, 128 + SIGPIPE.
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141
