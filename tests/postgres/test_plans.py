@@ -10,7 +10,7 @@ import pytest
 
 from everyword.settings import Settings
 from everyword.storage.postgres import PostgresStore
-from everyword.storage.sql.queries import queries_of
+from everyword.storage.sql.queries import query_names, query_of
 from postgres_server import Server
 
 # About all spaces, or about the server itself: all rows are meant, or there are few.
@@ -39,8 +39,8 @@ def connection(postgres: Server) -> Iterator[psycopg.Connection]:
 
 
 def test_a_query_goes_through_no_table(connection: psycopg.Connection) -> None:
-    for name in sorted(set(queries_of("postgres")) - ALL_OF_IT):
-        sql = queries_of("postgres")[name]
+    for name in sorted(query_names("postgres") - ALL_OF_IT):
+        sql = query_of("postgres", name)
         if name.startswith("where_") or "{dims}" in sql or name == "among_events" or NO_PLAN.match(sql):
             continue
         sql = sql.replace("{where}", "")

@@ -11,10 +11,10 @@ import apsw
 import numpy as np
 import pytest
 
-from everyword.storage.sql.queries import queries_of
+from everyword.storage.sql.queries import query_names
 from everyword.storage.sqlite.schema import migrate, query
 
-NAMES = [name for name in queries_of("sqlite") if not name.startswith("where_")]
+NAMES = [name for name in sorted(query_names("sqlite")) if not name.startswith("where_")]
 # These go through all of a table on purpose: its rows are few, or all of them are meant.
 ALL_OF_IT = {
     *("space_names", "last_seq", "total_events", "models", "receipts", "bytes_by_part"),

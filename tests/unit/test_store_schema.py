@@ -83,7 +83,8 @@ def test_every_query_is_valid_and_used(tmp_path: Path) -> None:
     folder = Path(str(files("everyword.storage")))
     source = "".join(path.read_text() for part in (".", "sql", "sqlite") for path in (folder / part).glob("*.py"))
     connection = apsw.Connection(str(_fresh(tmp_path)))
-    for name, sql in queries.queries_of("sqlite").items():
+    for name in queries.query_names("sqlite"):
+        sql = queries.query_of("sqlite", name)
         used = f'"{name}"' in source or (name.startswith("where_") and "where_{" in source)
         assert used, f"{name} is not used"
         if name.startswith("where_") or sql.startswith("PRAGMA"):

@@ -16,13 +16,13 @@ from everyword.storage.nearest import PooledMatrix, unit_bounds, unit_of
 from everyword.storage.postgres.adapt import bound, without_other_forms
 from everyword.storage.postings import Ranking, Seqs
 from everyword.storage.rows import Model, Space
-from everyword.storage.sql.queries import filled, named_queries, queries_of
+from everyword.storage.sql.queries import filled, named_queries, query_of
 from everyword.storage.sql.snapshot import Caches, Row, Snapshot, array
 from everyword.storage.sql.tables import Column, Tables
 
 
 def query(name: str) -> str:
-    return queries_of("postgres")[name]
+    return query_of("postgres", name)
 
 
 def statement(name: str) -> bytes:

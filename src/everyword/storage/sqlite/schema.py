@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from everyword.storage.sql.queries import check_schema, filled, migrations, named_queries, newest_schema, queries_of
+from everyword.storage.sql.queries import check_schema, filled, migrations, named_queries, newest_schema, query_of
 
 
 def query(name: str) -> str:
-    return queries_of("sqlite")[name]
+    return query_of("sqlite", name)
 
 
 APPLICATION_ID = 0x45565744  # "EVWD" in the header of the file: tells a memory from any other SQLite file
