@@ -6,7 +6,6 @@ and its dependencies along, 40 MB that a memory never uses. A test compares the 
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import unicodedata
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 from unicodedata import category
 
+import msgspec
 from msgspec import Struct
 
 from everyword.errors import InvalidSetting, ModelDamaged, ModelMissing
@@ -100,8 +100,8 @@ class Encoder(Protocol):
 def open_tokenizer(path: Path) -> Encoder:
     """Read a tokenizer.json: that of a BERT model by ourselves, any other with the tokenizers package."""
     try:
-        ours = WordPiece.of(json.loads(path.read_bytes()))
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        ours = WordPiece.of(msgspec.json.decode(path.read_bytes()))
+    except (OSError, msgspec.DecodeError, LookupError, TypeError, AttributeError) as error:
         raise _unreadable(path, error) from error
     return ours or open_any_tokenizer(path)
 
