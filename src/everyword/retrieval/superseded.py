@@ -15,7 +15,6 @@ from functools import cached_property
 
 from msgspec.structs import replace
 
-from everyword.knowledge.comparing import correction_of
 from everyword.lazy_patterns import lazy_pattern
 from everyword.retrieval.config import NewestFirst
 from everyword.retrieval.query_analysis import Analysis, Kind, Shape
@@ -94,6 +93,8 @@ def is_retracted(hit: Hit) -> bool:
 
 def _retracted(reader: Reader) -> set[str]:
     """List the statements that people retracted."""
+    from everyword.knowledge.comparing import correction_of  # seldom needed, and compiles patterns
+
     edits = (correction_of(event) for _, event in reader.records((RecordKind.RETRACTION.value,)))
     return {one.statement_id for one in edits if one is not None}
 
