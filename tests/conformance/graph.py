@@ -11,7 +11,7 @@ from conformance.making import NOW, SPACE, START, draft, put
 from everyword.errors import StoreError
 from everyword.knowledge.timeline import timeline
 from everyword.storage.protocol import Store
-from everyword.storage.rows import SPEAKS, FactFilter, FactKey, MentionRow, NameRow
+from everyword.storage.rows import SPEAKS, Edit, FactFilter, FactKey, GraphState, MentionRow, NameRow
 from everyword.storage.sql.graph import fact_line
 from everyword.types.events import Event, Span
 from everyword.types.graph import FactDraft, KnownName, entity_id
@@ -83,7 +83,7 @@ class GraphConformance:
         known(store)
         with store.writer(SPACE) as writer:
             version = writer.next_graph_version(gone=True)
-            writer.put_names([name_row("Ana", "person")._replace(first_at=1, last_at=9_000)], version=version)
+            writer.put_names([replace(name_row("Ana", "person"), first_at=1, last_at=9_000)], version=version)
             writer.move_names({PORTO: LEEDS}, version=version)
         with store.file_reader() as file:
             reader = file.reader(SPACE)
@@ -91,7 +91,7 @@ class GraphConformance:
             assert (ana.events, ana.first_at, ana.last_at) == (2, 1, 9_000)
             assert {row.id for row in reader.names_of(homes=[LEEDS])} == {LEEDS, PORTO}
             assert {row.id for row in reader.names(changed_after=version - 1)} == {ANA, PORTO}
-            assert reader.graph_state() == (version, 1)
+            assert reader.graph_state() == GraphState(version, 1)
             assert reader.homes_by_prefix(prefix="l", type="place", wing=None, limit=9) == [LEEDS]
             assert file.reader("another").names() == []
 
@@ -151,7 +151,7 @@ class GraphConformance:
             assert writer.undo_edit(number)
             assert not writer.undo_edit(number)
         with store.reader(SPACE) as reader:
-            assert reader.edits() == [(number, 5, "merge", True, {LEEDS: PORTO})]
+            assert reader.edits() == [Edit(number, 5, "merge", True, {LEEDS: PORTO})]
         with store.writer(SPACE) as writer:
             writer.drop_names([LEEDS])
             writer.drop_loose_pins()

@@ -51,8 +51,9 @@ class ServiceConformance:
             writer.put_webhook(HOOK, "secret")
             writer.fail_webhook(HOOK, error="no answer", due_at=NOW)
         with store.file_reader() as reader:
-            [(webhook, secret)] = reader.webhooks()
-            assert secret == "secret"
+            [stored] = reader.webhooks()
+            webhook = stored.webhook
+            assert stored.secret == "secret"
             assert (webhook.attempts, webhook.error, webhook.delivered) == (1, "no answer", 0)
             assert webhook.due_at is not None
             assert replace(webhook, attempts=0, error=None, due_at=None) == HOOK

@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from conformance.making import NOW, SPACE, append, asked, draft, drafts, found, naive_bm25, put, remove
 from everyword.storage.postings import SEAL_AT, terms_of
@@ -262,7 +263,7 @@ class WordsConformance:
             rows = [(seq, terms_of(searchable_terms(event))) for seq, event in writer.log(limit=32)]
             writer.index_words(begun, rows)
         remove(store, seqs[:10])
-        assert not self._rebuild(store, begun._replace(generation=begun.generation + 1000))
+        assert not self._rebuild(store, replace(begun, generation=begun.generation + 1000))
         assert self._rebuild(store, self._begin(store))
         self._drop(store)
         assert store.audit().problems == ()

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from everyword.storage.nearest import seq_of
@@ -20,7 +21,7 @@ from everyword.types.service import ApiKey, Webhook
 from everyword.types.statements import StatementKind, Status
 
 
-class Space(NamedTuple):
+class Space(Struct, frozen=True):
     """A space's row: its number and counters."""
 
     id: int
@@ -35,7 +36,8 @@ class Space(NamedTuple):
 
     def grown(self, events: int, words: int, last_seq: int) -> Space:
         """Return the row after events were added."""
-        return self._replace(
+        return replace(
+            self,
             events=self.events + events,
             words=self.words + words,
             word_tail=self.word_tail + events,
@@ -43,7 +45,7 @@ class Space(NamedTuple):
         )
 
 
-class Extent(NamedTuple):
+class Extent(Struct, frozen=True):
     """The number of events, and the times of the first and the last one in microseconds."""
 
     events: int
@@ -65,7 +67,7 @@ class StatementFilter(Struct, frozen=True, kw_only=True):
     as_of: datetime | None = None  # what was known then, and as it was known then
 
 
-class StatementText(NamedTuple):
+class StatementText(Struct, frozen=True):
     """The parts of a statement that ranking needs."""
 
     seq: int  # of the event that states it
@@ -73,7 +75,7 @@ class StatementText(NamedTuple):
     current: bool
 
 
-class Access(NamedTuple):
+class Access(Struct, frozen=True):
     """How often an event was recalled, and when last, in microseconds."""
 
     times: int
@@ -96,7 +98,7 @@ class Act(NamedTuple):
     entry: int  # number of the entry in the journal
 
 
-class Member(NamedTuple):
+class Member(Struct, frozen=True):
     """An event that belongs to a concept."""
 
     concept: str
@@ -109,7 +111,7 @@ class Member(NamedTuple):
     reason: str
 
 
-class WorkRow(NamedTuple):
+class WorkRow(Struct, frozen=True):
     """A concept's running sums, kept for the next process."""
 
     id: str
@@ -132,7 +134,7 @@ class EdgeRow(NamedTuple):
     at: int
 
 
-class Undone(NamedTuple):
+class Undone(Struct, frozen=True):
     """The rows that undoing a change touched."""
 
     concepts: frozenset[str]
@@ -143,14 +145,14 @@ class Undone(NamedTuple):
 SPEAKS = -1  # the place of a mention that is no place: the event was said by who has this name
 
 
-class GraphState(NamedTuple):
+class GraphState(Struct, frozen=True):
     """The versions by which caches of the graph's names expire."""
 
     version: int
     epoch: int
 
 
-class NameRow(NamedTuple):
+class NameRow(Struct, frozen=True):
     """A name, and the entity that it belongs to."""
 
     id: str
@@ -180,7 +182,7 @@ class FactKey(NamedTuple):
     object: str | None = None  # None: any
 
 
-class ClaimRow(NamedTuple):
+class ClaimRow(Struct, frozen=True):
     """A claim, its number, and the event that states it."""
 
     number: int
@@ -188,7 +190,7 @@ class ClaimRow(NamedTuple):
     draft: FactDraft  # given to the entities that its names belong to
 
 
-class Edit(NamedTuple):
+class Edit(Struct, frozen=True):
     """A merge or split of entities that a person made."""
 
     number: int
@@ -222,21 +224,21 @@ class FileRead(Struct, frozen=True, kw_only=True):
     whole: bool = False
 
 
-class StoredKey(NamedTuple):
+class StoredKey(Struct, frozen=True):
     """An API key, and the hash of its secret part."""
 
     key: ApiKey
     hash: bytes
 
 
-class StoredWebhook(NamedTuple):
+class StoredWebhook(Struct, frozen=True):
     """A webhook, and the secret that signs its deliveries."""
 
     webhook: Webhook
     secret: str
 
 
-class JobRow(NamedTuple):
+class JobRow(Struct, frozen=True):
     """A row of the job queue."""
 
     id: int
@@ -261,7 +263,7 @@ class WrittenRow(NamedTuple):
     body: str
 
 
-class PlanRow(NamedTuple):
+class PlanRow(Struct, frozen=True):
     """Changes to the concept graph that an LLM proposed after an event."""
 
     seq: int
@@ -271,7 +273,7 @@ class PlanRow(NamedTuple):
     body: str
 
 
-class Reach(NamedTuple):
+class Reach(Struct, frozen=True):
     """How many events a session has, and the first of them to arrive."""
 
     events: int
@@ -282,7 +284,7 @@ EMBED = "embed"  # the kind of job that gives an event its vectors
 IN_MEMORY = ":memory:"  # the location of a store that lives and ends with its process
 
 
-class Model(NamedTuple):
+class Model(Struct, frozen=True):
     """A model whose vectors a store holds."""
 
     id: int
@@ -328,7 +330,7 @@ class Known(NamedTuple):
     event: Event
 
 
-class Rebuild(NamedTuple):
+class Rebuild(Struct, frozen=True):
     """A generation of postings under construction, and the space's epoch when it began."""
 
     generation: int
@@ -366,7 +368,7 @@ class PassageRow(NamedTuple):
         return Span(self.start, self.stop)
 
 
-class Job(NamedTuple):
+class Job(Struct, frozen=True):
     """A job in the queue."""
 
     id: int
