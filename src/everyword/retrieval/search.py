@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from itertools import chain, islice
 
@@ -79,7 +80,8 @@ def search(
     reread: the cross-encoder stage, if the memory has one.
     """
     asked = analyse(text, now)
-    terms = {term: float(count) for term, count in question_terms(text).most_common(MOST_TERMS)}
+    counts = question_terms(text)
+    terms = {term: float(count) for term, count in counts.most_common(MOST_TERMS)}
     allowed = reader.matching(which)
     if allowed is not None and not len(allowed):
         return Hits(confidence=0.0)
@@ -113,10 +115,10 @@ def search(
     if len(found.seqs) < count:
         go_deeper(count)
     as_of = which.as_of is not None
-    hits = _hits(scope, parts, matched, text, asked, count, reread, as_of=as_of)
+    hits = _hits(scope, parts, matched, text, counts.keys(), asked, count, reread, as_of=as_of)
     # A reranker has reordered the candidates, so that they can't be gone through again.
     if len(hits) < count and reread is None and go_deeper(sum(len(some.seqs) for some in parts) + _REPETITIONS):
-        hits = _hits(scope, parts, matched, text, asked, count, None, as_of=as_of)
+        hits = _hits(scope, parts, matched, text, counts.keys(), asked, count, None, as_of=as_of)
     if config.instructions and late is not None and question is not None and model is not None:
         rules = standing_instructions(reader, which)
         hits = end_with_instructions(hits, rules and bearing_on(reader, model, late, question, rules), count)
@@ -137,6 +139,7 @@ def _hits(
     parts: Sequence[Candidates],
     matched: Matched | None,
     question: str,
+    terms: AbstractSet[int],
     asked: Analysis,
     k: int,
     reread: Reread | None,
@@ -179,9 +182,9 @@ def _hits(
         for one in unique.in_order[:enough]
     ]
     if newest:
-        hits = newest_first(hits, question, asked, newest)
+        hits = newest_first(hits, question, terms, asked, newest)
     if config.current_first:
-        hits = current_first(scope.reader, hits, question, asked, allowed=scope.allowed, as_of=as_of)
+        hits = current_first(scope.reader, hits, terms, asked, allowed=scope.allowed, as_of=as_of)
     return hits[:k]
 
 

@@ -23,7 +23,7 @@ from everyword.storage.protocol import Reader
 from everyword.storage.rows import Known
 from everyword.text.dates.rules import NUMBER_WORD
 from everyword.text.spans import sentences
-from everyword.text.terms import question_terms, term_counts
+from everyword.text.terms import term_counts
 from everyword.types.events import ASSISTANTS, Event, Hit, Score, Span
 from everyword.types.records import RecordKind
 from everyword.types.statements import Statement, Status
@@ -38,7 +38,7 @@ _STEP = 1e-6  # by which a hit that moves up is scored above the one that it pas
 def current_first(
     reader: Reader,
     hits: Sequence[Hit],
-    question: str,
+    terms: AbstractSet[int],
     asked: Analysis,
     *,
     allowed: Seqs | None,
@@ -46,11 +46,11 @@ def current_first(
 ) -> list[Hit]:
     """Mark the hits that are over; unless the past is asked for, put above them what replaced or ended them.
 
-    allowed: places in the log of events that may be shown. as_of: what was known at some time is asked for.
+    terms: of the question. allowed: places in the log of events that may be shown. as_of: what was known at some time
+    is asked for.
     """
     first = () if as_of else hits[:DEPTH]
     stated = reader.statements_of([hit.seq for hit in first], closed=True)
-    terms = set(question_terms(question))
     over = [(hit, old) for hit in first if (old := _over(stated.get(hit.seq, ()), terms)) is not None]
     if not over:
         return list(hits)
@@ -168,13 +168,14 @@ class Wanted(Enum):
     CHANGE = "change"  # that something changed; most questions in the present tense ask for what never does
 
 
-def newest_first(hits: Sequence[Hit], question: str, asked: Analysis, rule: NewestFirst) -> list[Hit]:
+def newest_first(
+    hits: Sequence[Hit], question: str, terms: AbstractSet[int], asked: Analysis, rule: NewestFirst
+) -> list[Hit]:
     """Move newer statements of a matter above older ones among the first hits, for questions about the present."""
     order = list(hits)
     wanted = _wanted(question, asked)
     if wanted is None:
         return order
-    terms = set(question_terms(question))
     said = [_Stated(hit, terms, wanted) for hit in hits[: rule.depth] if _role(hit) not in ASSISTANTS]
     moved: set[str] = set()
     for place, older in enumerate(said):
