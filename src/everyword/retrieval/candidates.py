@@ -85,7 +85,7 @@ class Places(NamedTuple):
 
     def place_of(self, seq: int) -> Placement | None:
         """Look an event up."""
-        at = np.flatnonzero(self.seqs == seq)
+        (at,) = (self.seqs == seq).nonzero()
         return Placement(float(self.scores[at[0]]), int(self.ranks[at[0]])) if len(at) else None
 
 

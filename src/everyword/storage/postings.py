@@ -100,7 +100,7 @@ class Tail(NamedTuple):
         )
 
     def of(self, term: int) -> Postings:
-        at = np.flatnonzero(self.terms == term)
+        (at,) = (self.terms == term).nonzero()
         return Postings(self.seqs[at], self.counts[at], self.lengths[at])
 
 
