@@ -572,7 +572,7 @@ def _checked_url(url: str) -> str:
 def _checked_kinds(kinds: Sequence[str]) -> tuple[str, ...]:
     unknown = [kind for kind in kinds if kind not in KINDS]
     if isinstance(kinds, str) or unknown:
-        raise InvalidInput(f"There is no news of {kinds!r}.", fix=f"Known are {', '.join(KINDS)}.")
+        raise InvalidInput(f"Unknown kinds {kinds!r}.", fix=f"Give a list of {', '.join(KINDS)}.")
     return tuple(dict.fromkeys(kinds))
 
 
