@@ -1427,6 +1427,7 @@ export interface components {
         Intent: {
             id: string;
             statement: string;
+            content: string;
             /** @enum {string} */
             category: "task" | "plan";
             /** @enum {string} */

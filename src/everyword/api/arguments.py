@@ -186,7 +186,9 @@ def checked_id_start(id: object) -> tuple[bytes, bytes]:
     """Check the id of an event, or its beginning; return the first and the last raw id that begin so."""
     raw_ids = raw_event_ids(id) if isinstance(id, str) else None
     if raw_ids is None:
-        raise InvalidInput(f"{id!r} is not the id of an event.", fix=f"Give ev_ and at least {SHORTEST_ID} of its digits.")
+        raise InvalidInput(
+            f"{id!r} is not the id of an event.", fix=f"Give ev_ and at least {SHORTEST_ID} of its digits."
+        )
     return raw_ids
 
 

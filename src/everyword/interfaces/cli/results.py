@@ -458,7 +458,7 @@ def _intent_heading(intent: Intent) -> list[Piece]:
     until = f"not before {day_in_words(intent.until)}" if intent.until else ""
     return [
         cyan(intent.category.value),
-        bold(" ".join(intent.statement.split())),
+        bold(" ".join(intent.content.split())),
         green(due or until),
         (green if intent.status in LIVE else dim)(intent.status.value),
         dim(f"urgency {intent.urgency:.2f}, importance {intent.importance:.2f}"),
