@@ -54,6 +54,20 @@ def test_two_readers_find_the_same_with_the_same_confidence() -> None:
     assert all(reading.statements for reading in first)
 
 
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ('I\'m currently reading "The Lean Startup".', 'I\'m currently reading "The Lean Startup"'),
+        ("I watched “Inception.” We liked it.", "I watched “Inception.”"),
+        ('"The Santa Clause" is my favorite film!', '"The Santa Clause" is my favorite film'),
+        ("The landlord gave us notice (Eigenbedarf), sadly.", "The landlord gave us notice (Eigenbedarf)"),
+    ],
+)
+def test_a_statement_keeps_both_marks_of_a_pair(text: str, whole: str) -> None:
+    event = Event(text=text, speaker="Ana", at=MONDAY, recorded_at=MONDAY)
+    assert read_event(Reader.shipped(), event).statements[0].quote == whole
+
+
 def test_a_single_letter_at_the_end_is_no_conjunction() -> None:
     for text in ("I take vitamin E", "I work at Factory E", "my favourite letter is Y"):
         event = Event(text=text, speaker="Ana", at=MONDAY, recorded_at=MONDAY)
