@@ -202,6 +202,7 @@ class TestRecall:
             ("events --role usre --role !tool", "No event has the role 'usre'."),
             ("sessions --speaker Zed", "No event has the speaker 'Zed'."),
             ("recall x --tag nonsense", "No event has the tag 'nonsense'. The most frequent tags are category:"),
+            ("recall x --space acme/*", "There are no events here. Check --memory and --space, or add some."),
             ("wake_up --topic Zed", "Nothing that lasts is known of 'Zed'; recall searches all events."),
             (
                 "ask Who? --as-of 2020-01-01 --tz UTC",
