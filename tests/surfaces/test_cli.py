@@ -188,6 +188,9 @@ class TestRecall:
         hits = run("recall", "the sister, the cat, the beta, Lisbon and rain", *options, "--json").json["hits"]
         assert {hit["event"]["key"] for hit in hits} == keys
 
+    def test_an_option_that_switches_something_off_says_so(self, run: Run) -> None:
+        assert "do not wait for the vectors" in " ".join(run("add", "--help").out.split())
+
     def test_how_many_may_be_left_to_the_question(self, run: Run, history: dict[str, str]) -> None:
         hits = run("recall", "peanuts", "-k", "auto", "--json").json["hits"]
         assert hits[0]["event"]["id"] == history["nuts"]

@@ -1837,7 +1837,7 @@ export interface operations {
                     /** @description what to remove: credentials, personal (also personal numbers) or none (default: the memory's setting) */
                     redact?: string | null;
                     /**
-                     * @description return when the words are stored; vectors follow
+                     * @description wait for the vectors, which follow the words
                      * @default true
                      */
                     wait?: boolean | null;
@@ -3481,7 +3481,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description keep the vectors
+                     * @description compute the vectors again
                      * @default true
                      */
                     vectors?: boolean | null;
@@ -3630,7 +3630,7 @@ export interface operations {
                         /** @description what to remove: credentials, personal (also personal numbers) or none (default: the memory's setting) */
                         redact?: string | null;
                         /**
-                         * @description return when the words are stored; vectors follow
+                         * @description wait for the vectors, which follow the words
                          * @default true
                          */
                         wait?: boolean | null;
@@ -3644,7 +3644,7 @@ export interface operations {
                     /** @description what to remove: credentials, personal (also personal numbers) or none (default: the memory's setting) */
                     redact?: string | null;
                     /**
-                     * @description return when the words are stored; vectors follow
+                     * @description wait for the vectors, which follow the words
                      * @default true
                      */
                     wait?: boolean | null;

@@ -493,9 +493,9 @@ def _palace(page: Page, shown: Palace) -> None:
     if not shown.wings:
         _nothing_found(page)
     for wing in shown.wings:
-        page.line(cyan(wing.name or "(no wing)"), dim(f"  {wing.events:,} events"))
+        page.line(cyan(wing.name or "(no wing)"), dim(f"  {count_of(wing.events, 'event')}"))
         for room in wing.rooms:
-            page.line("  ", bold(room.label), dim(f"  {room.events:,} events"))
+            page.line("  ", bold(room.label), dim(f"  {count_of(room.events, 'event')}"))
             for hall in room.halls:
                 page.line("    ", hall.kind or "(no statement)")
                 for closet in hall.closets:
@@ -535,7 +535,7 @@ def _concept(page: Page, shown: ConceptView) -> None:
 def _folded(page: Page, done: Folded) -> None:
     """Show what a pass of folding did, or would do."""
     verb = "would fold" if done.dry_run else "folded"
-    page.line(f"{verb} {done.events:,} events: {len(done.entries):,} changes, {done.waiting:,} events queued")
+    page.line(f"{verb} {count_of(done.events, 'event')}: {count_of(len(done.entries), 'change')}, {done.waiting:,} queued")
     for debt, count in sorted(done.counts.items()):
         page.line(dim(f"  {debt}: {count:,}"))
     _journal(page, done.entries if done.dry_run else ())
