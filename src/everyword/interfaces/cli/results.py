@@ -535,7 +535,8 @@ def _concept(page: Page, shown: ConceptView) -> None:
 def _folded(page: Page, done: Folded) -> None:
     """Show what a pass of folding did, or would do."""
     verb = "would fold" if done.dry_run else "folded"
-    page.line(f"{verb} {count_of(done.events, 'event')}: {count_of(len(done.entries), 'change')}, {done.waiting:,} queued")
+    changed = count_of(len(done.entries), "change")
+    page.line(f"{verb} {count_of(done.events, 'event')}: {changed}, {done.waiting:,} queued")
     for debt, count in sorted(done.counts.items()):
         page.line(dim(f"  {debt}: {count:,}"))
     _journal(page, done.entries if done.dry_run else ())
