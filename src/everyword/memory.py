@@ -761,7 +761,7 @@ def _kind_of_change(what: str) -> ChangeKind:
 
     found = chosen(ChangeKind, "what", what)
     if found is None:
-        raise InvalidInput("Say what to be told of.", fix=f"Choose one of {', '.join(ChangeKind)}.")
+        raise InvalidInput("what is missing.", fix=f"Choose one of {', '.join(ChangeKind)}.")
     return found
 
 
