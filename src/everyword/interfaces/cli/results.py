@@ -469,7 +469,8 @@ def _intent_heading(intent: Intent) -> list[Piece]:
 def _intent_reasons(intent: Intent) -> str:
     lines = [f"{_quote(ground.quote, ground.speaker)}, {day_in_words(ground.at)}" for ground in intent.grounds]
     if intent.settled_by is not None:
-        lines.append(f"resolved by “{intent.settled_by.quote}”, {day_in_words(intent.settled_by.at)}")
+        how = f"“{intent.settled_by.quote}”" if intent.settled_by.quote else "hand"
+        lines.append(f"{intent.status.value} by {how}, {day_in_words(intent.settled_by.at)}")
     if intent.topics:
         lines.append(f"topics: {', '.join(intent.topics)}")
     return "\n".join(lines)
