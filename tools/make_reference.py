@@ -87,7 +87,7 @@ def _operation(operation: Operation) -> list[str]:
 
 def _parameter(one: Parameter) -> str:
     shown = one.name.upper() if one.positional else ", ".join(one.options) or "--" + one.name.replace("_", "-")
-    return f"| `{shown}` | {one.help} |"
+    return f"| `{shown}` | {one.option_help} |"
 
 
 def _sentence(text: str) -> str:

@@ -142,7 +142,7 @@ class AsyncAdmin(_Awaited[Admin]):
 
 
 class AsyncMemory(_Awaited[Memory]):
-    """A `Memory` whose methods are awaited. `async with await AsyncMemory.open(...) as memory:`"""
+    """A `Memory` whose methods are awaited. `async with AsyncMemory.open(...) as memory:`"""
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory)
@@ -152,9 +152,9 @@ class AsyncMemory(_Awaited[Memory]):
         self.admin = AsyncAdmin(memory.admin)
 
     @classmethod
-    async def open(cls, *args: Any, **kwargs: Any) -> AsyncMemory:
-        """Open a memory; takes what `Memory.open` takes."""
-        return cls(await asyncio.to_thread(Memory.open, *args, **kwargs))
+    def open(cls, *args: Any, **kwargs: Any) -> AsyncOpening:
+        """Open a memory, by `await` or `async with`; takes what `Memory.open` takes."""
+        return AsyncOpening(partial(Memory.open, *args, **kwargs))
 
     add = _in_thread(Memory.add)
     add_many = _in_thread(Memory.add_many)
@@ -233,6 +233,25 @@ class AsyncMemory(_Awaited[Memory]):
 
     async def __aexit__(self, *failure: object) -> None:
         await self.close()
+
+
+class AsyncOpening:
+    """A memory that opens when it is awaited, or entered by `async with`."""
+
+    def __init__(self, opened: Callable[[], Memory]) -> None:
+        self._opened = opened
+        self._memory: AsyncMemory | None = None
+
+    async def __aenter__(self) -> AsyncMemory:
+        self._memory = AsyncMemory(await asyncio.to_thread(self._opened))
+        return self._memory
+
+    async def __aexit__(self, *failure: object) -> None:
+        if self._memory is not None:
+            await self._memory.close()
+
+    def __await__(self) -> Generator[Any, Any, AsyncMemory]:
+        return self.__aenter__().__await__()
 
 
 async def _each(source: Iterator[R], left: threading.Event) -> AsyncIterator[R]:

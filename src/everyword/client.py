@@ -51,7 +51,7 @@ _ONLY_HERE = ("progress", "on_text", "on_found", "on_done", "hits")  # objects o
 _NOT_OF_EVENTS = ("id", "space", "recorded_at", "text_bytes")  # given by the memory that keeps an event
 _CHUNK = 1 << 16
 _JSON, _LINES, _FILE = "application/json", "application/x-ndjson", "application/vnd.sqlite3"  # what the service sends
-_STREAMED = "read changes(), or GET /v1/stream as it comes"
+_STREAMED = "use changes(), or GET /v1/stream"
 _ELSEWHERE = {"on": _STREAMED, "watch": _STREAMED, "pulse": _STREAMED}
 _OPERATIONS = {operation.method: operation for operation in (*OPERATIONS, *API_OPERATIONS)}
 
@@ -107,8 +107,8 @@ def _missing(self: object, name: str, here: type) -> AttributeError:
     """Say where a method can be had that only a memory in this process has."""
     if name.startswith("_") or not hasattr(here, name):
         return AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-    where = _ELSEWHERE.get(name, "it is done where the file is: see everyword keys, webhooks and worker")
-    return AttributeError(f"A memory that is served elsewhere has no {name}(): {where}.", name=name, obj=self)
+    where = _ELSEWHERE.get(name, "run everyword keys, webhooks or worker where the memory is")
+    return AttributeError(f"A client of a service has no {name}(); {where}.", name=name, obj=self)
 
 
 class RemoteGraph(_Remote):
@@ -301,7 +301,7 @@ class Client(_Remote):
             raise InvalidInput("A service encodes in the background, and reads what it is sent each time.")
         source = Path(path).expanduser()
         if not source.is_file():
-            raise BadLocation(f"{source} is no file that could be sent.", fix="Pack a folder into a zip.")
+            raise BadLocation(f"{source} is not a file.", fix="Check the path; pack a folder into a zip.")
         log = source.with_name(f"{source.name}-wal")
         if log.is_file() and log.stat().st_size:
             raise InvalidInput(
@@ -522,7 +522,7 @@ def _checked_key(key: str | None) -> str:
     """Take off what copying leaves around a key; refuse, without showing it, what no header can hold."""
     secret = (key or "").strip()
     if not all("!" <= letter <= "~" for letter in secret):
-        raise InvalidSetting("The key has characters in it that no key has.", fix="Copy it again, alone.")
+        raise InvalidSetting("The key has characters that no API key has.", fix="Copy it again, alone.")
     return secret
 
 

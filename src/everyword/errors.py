@@ -86,7 +86,7 @@ class InvalidTime(InvalidInput):
 
 
 class InvalidFilter(InvalidInput):
-    """The filter can't be applied; see the documentation of recall() for what is accepted."""
+    """The filter can't be applied; docs/reference.md lists what each call accepts."""
 
 
 class InvalidSetting(InvalidInput):
@@ -226,7 +226,7 @@ class LLMGarbage(LLMError):
 
 
 class AllowanceSpent(LLMError):
-    """The LLM's tokens for today are used up; wait for tomorrow (UTC) or raise tokens_per_day."""
+    """The LLM's tokens for today are used up; wait for tomorrow (UTC) or raise llm_tokens_per_day."""
 
     status = 429
     retryable = True

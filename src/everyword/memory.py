@@ -285,7 +285,7 @@ class Memory:
                 "text must be a string or a list of chat messages, not one message.",
                 fix='Put the message in a list: add([{"role": "user", "content": ...}]).',
             )
-        if isinstance(text, str) or not isinstance(text, Sequence):
+        if isinstance(text, str | bytes) or not isinstance(text, Sequence):
             event: dict[str, Json] = {"text": text, "speaker": speaker, "key": key, "role": role}
             event |= {"session": session, "at": at, "wing": wing, "source": source, "meta": meta}
             return self._write([event], redact, wait)[0]
@@ -761,7 +761,7 @@ def _kind_of_change(what: str) -> ChangeKind:
 
     found = chosen(ChangeKind, "what", what)
     if found is None:
-        raise InvalidInput("Say what to be told of.", fix=f"Choose one of {', '.join(ChangeKind)}.")
+        raise InvalidInput("what is missing.", fix=f"Choose one of {', '.join(ChangeKind)}.")
     return found
 
 

@@ -190,6 +190,20 @@ def test_a_memory_that_can_not_be_made_is_told(home: Path, capsys: pytest.Captur
     assert settings(home) == before
 
 
+def test_a_memory_on_a_server_is_no_file(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = settings(home)
+    assert main(["init", "--yes", "--memory", "postgresql://ana@127.0.0.1:1/memory"]) == 20
+    assert "everyword: " in capsys.readouterr().err
+    assert settings(home) == before
+    assert not list(Path.cwd().iterdir())
+
+
+def test_how_commands_reach_a_memory_elsewhere_is_told(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for options, told in ([], False), (["--memory", str(home / "other.db")], True):
+        assert main(["init", "--yes", *options]) == 0
+        assert ("EVERYWORD_MEMORY" in capsys.readouterr().out.partition("Done.")[2]) is told
+
+
 def test_with_nobody_to_ask_nothing_is_done(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = settings(home)
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n" * 20))

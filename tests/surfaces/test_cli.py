@@ -188,6 +188,9 @@ class TestRecall:
         hits = run("recall", "the sister, the cat, the beta, Lisbon and rain", *options, "--json").json["hits"]
         assert {hit["event"]["key"] for hit in hits} == keys
 
+    def test_an_option_that_switches_something_off_says_so(self, run: Run) -> None:
+        assert "do not wait for the vectors" in " ".join(run("add", "--help").out.split())
+
     def test_how_many_may_be_left_to_the_question(self, run: Run, history: dict[str, str]) -> None:
         hits = run("recall", "peanuts", "-k", "auto", "--json").json["hits"]
         assert hits[0]["event"]["id"] == history["nuts"]
@@ -202,6 +205,7 @@ class TestRecall:
             ("events --role usre --role !tool", "No event has the role 'usre'."),
             ("sessions --speaker Zed", "No event has the speaker 'Zed'."),
             ("recall x --tag nonsense", "No event has the tag 'nonsense'. The most frequent tags are category:"),
+            ("recall x --space acme/*", "There are no events here. Check --memory and --space, or add some."),
             ("wake_up --topic Zed", "Nothing that lasts is known of 'Zed'; recall searches all events."),
             (
                 "ask Who? --as-of 2020-01-01 --tz UTC",

@@ -42,7 +42,7 @@ def test_intents_with_their_quotes_and_what_an_answer_does(run: Run) -> None:
     assert 0 < intent["priority"] <= 1
     answered = run("answer_intent", intent["id"], "accept", "--json").json
     assert answered["status"] == "scheduled"
-    assert "rejected" in run("answer_intent", intent["id"], "reject").out
+    assert "rejected by hand, " in run("answer_intent", intent["id"], "reject").out
     assert "Nothing found" in run("intents").out or run("intents").out == ""
     assert run("intents", "--status", "rejected", "--json").json["intents"][0]["id"] == intent["id"]
 

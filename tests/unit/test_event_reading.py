@@ -54,6 +54,31 @@ def test_two_readers_find_the_same_with_the_same_confidence() -> None:
     assert all(reading.statements for reading in first)
 
 
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ('I\'m currently reading "The Lean Startup".', 'I\'m currently reading "The Lean Startup"'),
+        ("I watched “Inception.” We liked it.", "I watched “Inception.”"),
+        ('"The Santa Clause" is my favorite film!', '"The Santa Clause" is my favorite film'),
+        ("The landlord gave us notice (Eigenbedarf), sadly.", "The landlord gave us notice (Eigenbedarf)"),
+    ],
+)
+def test_a_statement_keeps_both_marks_of_a_pair(text: str, whole: str) -> None:
+    event = Event(text=text, speaker="Ana", at=MONDAY, recorded_at=MONDAY)
+    assert read_event(Reader.shipped(), event).statements[0].quote == whole
+
+
+def test_what_was_redacted_is_a_mark_at_the_end_of_a_statement_and_no_statement() -> None:
+    with Memory.open(":memory:", embedder="none") as memory:
+        memory.add("The wifi password is hunter2-Heron! please keep it.", speaker="Ana")
+        memory.add("The alarm code is 4711 and the cat is called Miso.", speaker="Ana")
+        assert {one.quote for one in memory.statements()} == {
+            "The wifi password is [redacted: password]",
+            "The alarm code is [redacted: access code]",
+            "the cat is called Miso",
+        }
+
+
 def test_a_single_letter_at_the_end_is_no_conjunction() -> None:
     for text in ("I take vitamin E", "I work at Factory E", "my favourite letter is Y"):
         event = Event(text=text, speaker="Ana", at=MONDAY, recorded_at=MONDAY)

@@ -41,7 +41,7 @@ def test_an_unknown_file_is_refused_with_all_that_could_be_read(memory: Memory, 
     file = tmp_path / "photo.jpg"
     file.write_bytes(b"\xff\xd8\xff\xe0 not words")
     for path in (file, tmp_path):
-        with pytest.raises(InvalidInput, match=r"no known format.*--format: claude-code, .*whatsapp"):
+        with pytest.raises(InvalidInput, match=r"no known format.*format: claude-code, .*whatsapp"):
             memory.import_events(path)
 
 

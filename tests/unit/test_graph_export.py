@@ -31,6 +31,14 @@ def test_a_note_for_each_with_links_and_quotes(memory: Memory, tmp_path: Path) -
     assert not list(tmp_path.rglob("*.partial"))
 
 
+def test_sessions_stand_in_the_order_of_their_days(memory: Memory, tmp_path: Path) -> None:
+    memory.add("I liked Leeds.", speaker="Ana", at="2026-04-02", session="s2")
+    memory.add("Leeds is far away now.", speaker="Ana", at="2026-05-01", session="s1")  # which began in January
+    memory.admin.export(wiki=tmp_path)
+    _, _, sessions = (tmp_path / "places" / "Leeds.md").read_text().partition("## Sessions\n\n")
+    assert [line.split(":")[0] for line in sessions.splitlines()] == ["- 2026-05-01 s1", "- 2026-04-02 s2"]
+
+
 def test_what_did_not_change_is_not_written_again(memory: Memory, tmp_path: Path) -> None:
     memory.admin.export(wiki=tmp_path)
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.md")}

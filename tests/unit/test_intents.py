@@ -67,6 +67,9 @@ def test_a_task_with_a_date_is_due_that_day(memory: Memory) -> None:
     (intent,) = memory.intents.list()
     assert (intent.statement, intent.category, intent.status) == (BILL.rstrip("."), "task", "pending")
     assert (intent.due, intent.events) == (date(2026, 3, 6), (event,))
+    # Whose it is, which the words alone do not say.
+    assert intent.content == f"Leo: {intent.statement}"
+    assert intent.content in memory.concepts.window().text
     (ground,) = intent.grounds
     assert (ground.quote, ground.speaker, ground.at) == (BILL.rstrip("."), "Leo", START)
     assert memory.get(event).text[slice(*ground.span)] == ground.quote

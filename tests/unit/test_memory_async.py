@@ -16,7 +16,7 @@ from everyword import AsyncMemory, EverywordNotice
 @pytest.mark.parametrize("count", [1, 100, 101, 201, 303])
 def test_every_event_is_gone_through(count: int) -> None:
     async def run() -> None:
-        async with await AsyncMemory.open(":memory:", embedder="none") as memory:
+        async with AsyncMemory.open(":memory:", embedder="none") as memory:
             await memory.add_many([{"text": f"Event {number}.", "at": number} for number in range(count)])
             assert [event.at.timestamp() async for event in memory.events()] == list(range(count))
             few = [event.at.timestamp() async for event in memory.events(limit=min(count, 150))]
@@ -75,7 +75,7 @@ def test_a_watch_ends_with_the_loop_that_it_looks_for(tmp_path: Path) -> None:
 
 def test_a_listener_may_be_a_coroutine() -> None:
     async def run() -> None:
-        async with await AsyncMemory.open(":memory:", embedder="none") as memory:
+        async with AsyncMemory.open(":memory:", embedder="none") as memory:
             heard: asyncio.Queue[str] = asyncio.Queue()
 
             async def told(where: str, event: object) -> None:

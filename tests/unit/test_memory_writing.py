@@ -99,9 +99,15 @@ def test_times_are_read_in_many_forms_and_keep_their_zone(memory: Memory, at: ob
     "at", ["yesterday", "", "2026-13-01", float("nan"), float("inf"), 1e300, True, [], b"2026", {}]
 )
 def test_what_is_no_time_is_refused(memory: Memory, at: object) -> None:
-    with pytest.raises(InvalidTime):
+    with pytest.raises(InvalidTime) as told:
         memory.add("x", at=at)  # type: ignore[arg-type]
+    assert "time can't be read" not in str(told.value)  # what is wrong was said before the fix
     assert memory.stats().events == 0
+
+
+def test_bytes_are_no_list_of_messages(memory: Memory) -> None:
+    with pytest.raises(InvalidEvent, match="text must be a string, not bytes"):
+        memory.add(b"hello")  # type: ignore[arg-type]
 
 
 def test_a_naive_clock_means_utc() -> None:

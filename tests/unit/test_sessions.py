@@ -53,6 +53,15 @@ def test_a_summary_quotes_what_matters_and_says_what_each_quote_tells(memory: Me
         assert (event.text[slice(*theme.span)], event.at, event.speaker) == (theme.text, theme.at, theme.speaker)
 
 
+def test_what_a_session_says_again_otherwise_is_told_as_it_was_said_last(memory: Memory) -> None:
+    say(memory, "s", ("Ana", "Deadline for the pilot is 13 November."))
+    (session,) = memory.sessions()
+    assert set(parts(session)) == {"Deadline for the pilot is 13 November"}
+    say(memory, "s", ("Ana", "Also the pilot moves to 27 November."), days=9)
+    (session,) = memory.sessions()
+    assert set(parts(session)) == {"Also the pilot moves to 27 November"}
+
+
 def test_what_was_done_in_a_later_session_is_no_longer_open(memory: Memory) -> None:
     say(memory, "s", *KITCHEN)
     (called,) = say(memory, "t", ("Ana", "I paid the gas bill."), days=1)

@@ -1427,6 +1427,7 @@ export interface components {
         Intent: {
             id: string;
             statement: string;
+            content: string;
             /** @enum {string} */
             category: "task" | "plan";
             /** @enum {string} */
@@ -1836,7 +1837,7 @@ export interface operations {
                     /** @description what to remove: credentials, personal (also personal numbers) or none (default: the memory's setting) */
                     redact?: string | null;
                     /**
-                     * @description return when the words are stored; vectors follow
+                     * @description wait for the vectors, which follow the words
                      * @default true
                      */
                     wait?: boolean | null;
@@ -3480,7 +3481,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description keep the vectors
+                     * @description compute the vectors again
                      * @default true
                      */
                     vectors?: boolean | null;
@@ -3629,7 +3630,7 @@ export interface operations {
                         /** @description what to remove: credentials, personal (also personal numbers) or none (default: the memory's setting) */
                         redact?: string | null;
                         /**
-                         * @description return when the words are stored; vectors follow
+                         * @description wait for the vectors, which follow the words
                          * @default true
                          */
                         wait?: boolean | null;
@@ -3643,7 +3644,7 @@ export interface operations {
                     /** @description what to remove: credentials, personal (also personal numbers) or none (default: the memory's setting) */
                     redact?: string | null;
                     /**
-                     * @description return when the words are stored; vectors follow
+                     * @description wait for the vectors, which follow the words
                      * @default true
                      */
                     wait?: boolean | null;

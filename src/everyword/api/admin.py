@@ -279,7 +279,7 @@ class Admin:
             expires_at=None if expires is None else as_datetime(expires, "expires").astimezone(UTC),
         )
         if key.expires_at is not None and key.expires_at <= key.created_at:
-            raise InvalidInput("The key would have ended already.", fix="Choose a later time.")
+            raise InvalidInput("The key would have expired already.", fix="Choose a later time.")
         with self.scope.engine.store.file_writer() as writer:
             writer.put_key(key, made.digest)
         return NewKey(key=key, secret=secret)
@@ -572,7 +572,7 @@ def _checked_url(url: str) -> str:
 def _checked_kinds(kinds: Sequence[str]) -> tuple[str, ...]:
     unknown = [kind for kind in kinds if kind not in KINDS]
     if isinstance(kinds, str) or unknown:
-        raise InvalidInput(f"There is no news of {kinds!r}.", fix=f"Known are {', '.join(KINDS)}.")
+        raise InvalidInput(f"Unknown kinds {kinds!r}.", fix=f"Give a list of {', '.join(KINDS)}.")
     return tuple(dict.fromkeys(kinds))
 
 
@@ -589,5 +589,5 @@ def _numbers(cursor: str, count: int) -> tuple[int, ...]:
     """Read a cursor. It needs no signature: within its own space, everyone may stand anywhere."""
     found = _CURSORS[count].fullmatch(cursor) if isinstance(cursor, str) else None
     if found is None:
-        raise InvalidInput("This is no cursor of this list.", fix="Give the `next` of the page before, as it was.")
+        raise InvalidInput("The cursor is not one of this list.", fix="Give `next` of the previous page, unchanged.")
     return tuple(int(number) for number in found.groups())

@@ -178,7 +178,7 @@ def checked_id(id: object) -> bytes:
     """Check the id of an event; return its raw form."""
     raw = raw_event_id(id) if isinstance(id, str) else None
     if raw is None:
-        raise InvalidInput(f"{id!r} is not the id of an event, which is ev_ and 32 hexadecimal digits.")
+        raise InvalidInput(f"{id!r} is not the id of an event.", fix="Give ev_ and its 32 hexadecimal digits.")
     return raw
 
 
@@ -186,7 +186,9 @@ def checked_id_start(id: object) -> tuple[bytes, bytes]:
     """Check the id of an event, or its beginning; return the first and the last raw id that begin so."""
     raw_ids = raw_event_ids(id) if isinstance(id, str) else None
     if raw_ids is None:
-        raise InvalidInput(f"{id!r} is not the id of an event, which is ev_ and {SHORTEST_ID} or more of its digits.")
+        raise InvalidInput(
+            f"{id!r} is not the id of an event.", fix=f"Give ev_ and at least {SHORTEST_ID} of its digits."
+        )
     return raw_ids
 
 

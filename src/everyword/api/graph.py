@@ -219,7 +219,7 @@ def _intent_node(intent: Intent, now: datetime) -> MapNode:
     return MapNode(
         id=intent.id,
         kind="intent",
-        label=intent.statement,
+        label=intent.content,
         description=f"{intent.category.value}, {intent.status.value}",
         strength=intent.importance,
         weight=decayed(1.0, intent.last_at, now),

@@ -81,9 +81,9 @@ class Intents:
         if said is None:
             raise InvalidInput("answer is missing.", fix=f"Choose one of {', '.join(IntentAnswer)}.")
         if (said is IntentAnswer.MODIFY) != (text is not None):
-            raise InvalidInput("text is for modify, and modify needs it: the intent in your own words.")
+            raise InvalidInput("modify needs text, the intent in your own words; other answers take none.")
         if until is not None and said is not IntentAnswer.DEFER:
-            raise InvalidInput("until is for defer alone.")
+            raise InvalidInput("Only defer takes until.")
         moment = None if until is None else as_datetime(until, "until")
         known, source = again(self.scope.engine, lambda: _with_source(self.scope, id))
         words = None if text is None else checked_question(text)
@@ -124,7 +124,7 @@ def _find(scope: Scope, id: str, now: Time | None) -> Intent:
     for intent in read_intents(scope, now):
         if intent.id == id:
             return intent
-    raise NotFound(f"There is no intent with id {id!r} here.", fix="`intents` lists them, with status any all of them.")
+    raise NotFound(f"There is no intent with id {id!r} here.", fix="`intents` lists them; status=any lists all.")
 
 
 def _with_source(scope: Scope, id: str) -> tuple[Intent, Event]:

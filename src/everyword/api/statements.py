@@ -72,7 +72,7 @@ def retract_statement(scope: Scope, id: str, *, reason: str, at: Time | None, by
     """Write a retraction, and return the statement that was taken back."""
     why = chosen(Reason, "reason", reason) or Reason.ENDED
     if at is not None and why is not Reason.ENDED:
-        raise InvalidInput("at is for what has ended; what was never true has no end.")
+        raise InvalidInput("Only reason='ended' takes at; what was never true has no end.")
     known, source = again(scope.engine, lambda: _current(scope, id))
     ended = None if at is None else as_datetime(at, "at")
     if ended is not None and known.valid_from is not None and ended < known.valid_from:

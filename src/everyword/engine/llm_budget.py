@@ -72,7 +72,7 @@ class Allowance:
             free = max(0, self._limit - spent)
             raise AllowanceSpent(
                 f"This request may use {tokens:,} tokens, and {free:,} of {self._limit:,} are left on {day} (UTC).",
-                fix="Wait for tomorrow, ask for less, or raise tokens_per_day.",
+                fix="Wait for tomorrow, ask for less, or raise llm_tokens_per_day.",
             )
         return tokens
 

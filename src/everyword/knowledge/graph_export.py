@@ -252,7 +252,7 @@ def _body(
         yield from ("", "## Sessions", "")
         for session in spoken[:_MOST_SESSIONS]:
             keys = f": {', '.join(map(_line, session.keys))}" if session.keys else ""
-            yield f"- {_day(session.first_at)} {_line(session.name)}{keys}"
+            yield f"- {_day(session.last_at)} {_line(session.name)}{keys}"
 
 
 def _fact(fact: Fact, target: str, subject: str = "") -> str:

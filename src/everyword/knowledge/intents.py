@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from everyword.engine.engine import Engine
 from everyword.knowledge.comparing import Action, correction_of
 from everyword.knowledge.concepts import Topics, topics_of
+from everyword.knowledge.drafts import content_of
 from everyword.storage.protocol import Reader
 from everyword.text.terms import question_terms, stop_terms
 from everyword.types.concepts import INTENT_PREFIX
@@ -314,9 +315,11 @@ def _intent(
     times = len(chain.versions) + len(chain.again)
     around = [topics.concepts[id] for id in topics.of_event.get(chain.seq, ())]
     reworded = next((one for one in reversed(answers) if one.answer is IntentAnswer.MODIFY), None)
+    statement = reworded.ground.quote if reworded else " ".join(last.quote.split())
     intent = Intent(
         id=chain.id,
-        statement=reworded.ground.quote if reworded else " ".join(last.quote.split()),
+        statement=statement,
+        content=content_of(statement, last.about),
         category=category,
         status=IntentStatus.PENDING,
         urgency=_urgency(last_at, deadline, now),

@@ -30,6 +30,7 @@ USER = "user"  # the speaker of an event that names none
 _DONE = "done"
 _RELATIONSHIP = "relationship"
 _CONFIDENCE = 8  # its place in a stored statement
+_REDACTED = re.compile(r"[^\S\n]*\[redacted: [^\]\n]*\]")
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
 # A conjunction after the last word of a statement: what it leads to is another one.
 _GOES_ON = lazy_pattern(r"[\s,](?:and|or|but|because|und|oder|aber|weil|et|ou|mais|pero|porque|mas)\Z")
@@ -165,6 +166,8 @@ def _statement(
         room = Span(span.start, room.end)
     wider = _whole_phrases(turn.text, span, room)
     span = _below_heading(event.text, *(wider if _is_whole(event, turn, *wider) else span))
+    if mark := _REDACTED.match(event.text, span.end):  # which says that there was a value
+        span = Span(span.start, mark.end())
     return ReadStatement(
         span=span,
         quote=event.text[span.start : span.end],

@@ -163,6 +163,8 @@ class _Candidate(NamedTuple):
 def _candidates(said: Iterable[tuple[Event, Sequence[Statement]]]) -> Iterator[_Candidate]:
     """Give the sentences that state something, and those with which people open the session, in order of time."""
     turns = 0
+    said = list(said)
+    replaced = {one.replaces for _, stated in said for one in stated}
     for event, stated in said:
         assistant = is_assistant(event)
         turns += not assistant
@@ -173,6 +175,8 @@ def _candidates(said: Iterable[tuple[Event, Sequence[Statement]]]) -> Iterator[_
             tells = len(terms) >= _LEAST_TERMS or (inside and terms and len(words) > _LEAST_TERMS)
             if not tells or not (inside or opens) or span.end - span.start > LONGEST:
                 continue
+            if inside and all(one.id in replaced for one in inside):
+                continue  # the session itself says later how it is
             surest = max(inside, key=lambda one: one.confidence * _weight(one), default=None)
             sure = max(surest.confidence if surest is not None else 0.0, _OPENING_SURE if opens else 0.0)
             weight = _weight(surest) if surest is not None else _OTHER_KIND

@@ -107,7 +107,7 @@ def _intent_nodes(intents: Sequence[Intent]) -> list[Node]:
         Node(
             kind="intent",
             id=one.id,
-            text=f"to be done ({one.category.value}{_due(one)}): {shortened(one_line(one.statement), LONGEST_LINE)}",
+            text=f"to be done ({one.category.value}{_due(one)}): {shortened(one_line(one.content), LONGEST_LINE)}",
             at=one.last_at,
             links=(*one.concepts, *(ground.event_id for ground in one.grounds)),
             deadline=one.deadline,

@@ -79,7 +79,7 @@ def _begun(target: Store, fingerprint: str, tables: Sequence[Table]) -> dict[str
             raise StoreError("The target holds a memory already; copy into an empty one.")
         if state is not None and sum(there.values()) != state["rows"]:
             raise StoreError(
-                "The target was written to while it was a copy in the making; nothing of it was removed.",
+                "The unfinished copy was written to; nothing of it was removed.",
                 fix="Copy into an empty one.",
             )
         if state is not None and state["of"] == fingerprint:

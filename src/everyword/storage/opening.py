@@ -60,8 +60,8 @@ def _check_whole(store: Store) -> None:
         copying = reader.fact(COPYING)
     if copying:
         raise StoreError(
-            f"{store.location} is a copy in the making, and not whole yet.",
-            fix="Run the same everyword migrate again: it goes on where it stopped.",
+            f"{store.location} is an unfinished copy.",
+            fix="Run the same everyword migrate again; it continues where it stopped.",
         )
 
 

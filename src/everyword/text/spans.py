@@ -271,7 +271,8 @@ _LOG = lazy_pattern(
     r"|\[?(?:INFO|DEBUG|WARN|WARNING|ERROR|FATAL|TRACE|CRITICAL)\b[\]:\s]"
 )
 _CAPTION = lazy_pattern(
-    r"\[(?:photo|image|picture|video|sticker|gif|file|attachment|voice|audio)\b[^\]\n]{0,1000}\]", re.IGNORECASE
+    r"\[(?:photo|image|picture|video|sticker|gif|file|attachment|voice|audio|redacted)\b[^\]\n]{0,1000}\]",
+    re.IGNORECASE,
 )
 _FEWEST_LINES = FIRST_LINES + 2  # a text with fewer is prose
 
@@ -291,7 +292,7 @@ def searchable_spans(text: str) -> list[Span]:
 
 
 def prose(text: str) -> str:
-    """Blank out what is not somebody's own prose: code, logs, tables, quotations, captions. Offsets stay the same."""
+    """Blank out what is not somebody's own prose: code, logs, tables, quotations, captions, marks. Offsets stay."""
     is_short = text.count("\n") < _FEWEST_LINES
     kept = [
         match[0] if not code and _is_prose(match[0].strip(), is_short) else _blank(match[0])

@@ -19,6 +19,7 @@ LOCAL = "local"
 _EPOCH = datetime(1970, 1, 1)
 _EPOCH_UTC = _EPOCH.replace(tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_FIX = "Write it in ISO 8601, for example 2026-04-02T10:00:00+01:00."
 # strftime would follow the machine's language, and the same log must read the same everywhere.
 _MONTHS = "January February March April May June July August September October November December".split()
 
@@ -124,5 +125,5 @@ def _parsed(value: object, field: str) -> datetime:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return datetime.fromtimestamp(value, UTC)
     except (ValueError, OverflowError, OSError) as error:
-        raise InvalidTime(f"{field}: {value!r} is not a time ({error}).", fix=InvalidTime.__doc__) from error
-    raise InvalidTime(f"{field}: a {type(value).__name__} is not a time.", fix=InvalidTime.__doc__)
+        raise InvalidTime(f"{field}: {value!r} is not a time ({error}).", fix=_FIX) from error
+    raise InvalidTime(f"{field}: a {type(value).__name__} is not a time.", fix=_FIX)

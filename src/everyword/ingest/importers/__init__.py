@@ -130,4 +130,4 @@ def named(name: str) -> Format:
 
 
 def _choices() -> str:
-    return f"Name it with --format: {', '.join(one.NAME for one in FORMATS)}."
+    return f"Choose a format: {', '.join(one.NAME for one in FORMATS)}."

@@ -241,13 +241,17 @@ def _is_empty(result: Any) -> bool:
 
 def _reasons(memory: Memory, operation: Operation, arguments: dict[str, Any]) -> Iterator[str]:
     """Name each condition that no event meets."""
+    counted = memory.stats()
+    if not counted.events:
+        yield "There are no events here. Check --memory and --space, or add some."
+        return
     for name in _NAMES:
         given: str | list[str] = arguments.get(name, [])
         for value in [given] if isinstance(given, str) else given:
             which: EventConditions = {name: value}  # type: ignore[misc]  # checked by the memory
             if not value.startswith("!") and not _has_events(memory, which):
                 yield f"No event has the {name} {value!r}."
-    if "tag" in arguments and arguments["tag"] not in (tags := memory.stats().tags):
+    if "tag" in arguments and arguments["tag"] not in (tags := counted.tags):
         some = ", ".join(islice(tags, _TAGS_NAMED))
         yield f"No event has the tag {arguments['tag']!r}." + (f" The most frequent tags are {some}." if some else "")
     moment = arguments.get("as_of")

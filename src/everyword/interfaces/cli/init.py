@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,9 +17,8 @@ from everyword.interfaces.cli.defaults import default_path
 from everyword.interfaces.cli.parser import Request
 from everyword.interfaces.cli.terminal import Terminal
 from everyword.interfaces.hooks.agents import AGENTS, Agent
-from everyword.interfaces.hooks.install import ALL, add_server, has_plugin, install, undo
+from everyword.interfaces.hooks.install import ALL, add_server, has_plugin, install, located, undo
 from everyword.private_files import make_private_folder
-from everyword.settings import expanded
 
 STEPS = ("import", "vectors", "hooks", "mcp")
 _MEGABYTE = 1_000_000
@@ -54,13 +52,15 @@ class _Setup:
 
         folder = Path.cwd().name
         location = self._answer("Where should the memory be?", self._request.memory or default_path())
-        location = os.path.abspath(expanded(location))
+        location = located(location)
         wing = self._answer("Which wing should this folder's sessions use?", self._request.wing or folder)
-        with suppress(OSError):  # opening the memory reports it better
-            make_private_folder(Path(location).parent)
-        there = Path(location).exists()
+        is_file = "://" not in location
+        if is_file:
+            with suppress(OSError):  # opening the memory reports it better
+                make_private_folder(Path(location).parent)
+        there = not is_file or Path(location).exists()
         with Memory.open(location, embedder=self._request.embedder) as memory:
-            _show(f"Memory: {location} ({'exists' if there else 'created'})")
+            _show(f"Memory: {memory.location} ({'exists' if there else 'created'})")
             _show(f"Wing of this folder: {wing}")
             self._import(memory)
             self._vectors(memory)
@@ -70,6 +70,8 @@ class _Setup:
         _show(
             "Done. Try: everyword wake_up, everyword ask QUESTION. Check: everyword doctor. Undo: everyword init --undo"
         )
+        if location != located(default_path()):
+            _show("Commands use this memory with --memory, or with EVERYWORD_MEMORY set to it.")
 
     def _import(self, memory: Any) -> None:
         """Import the sessions of the agents on this machine."""

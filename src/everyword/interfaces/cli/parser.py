@@ -288,7 +288,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _add_parameter(parser: argparse.ArgumentParser, parameter: Parameter) -> None:
-    settings: dict[str, Any] = {"help": parameter.help.replace("%", "%%"), "default": argparse.SUPPRESS}
+    settings: dict[str, Any] = {"help": parameter.option_help.replace("%", "%%"), "default": argparse.SUPPRESS}
     if parameter.kind is FLAG:
         settings["action"] = "store_false" if parameter.default else "store_true"
     else:

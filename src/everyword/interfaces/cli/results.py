@@ -458,7 +458,7 @@ def _intent_heading(intent: Intent) -> list[Piece]:
     until = f"not before {day_in_words(intent.until)}" if intent.until else ""
     return [
         cyan(intent.category.value),
-        bold(" ".join(intent.statement.split())),
+        bold(" ".join(intent.content.split())),
         green(due or until),
         (green if intent.status in LIVE else dim)(intent.status.value),
         dim(f"urgency {intent.urgency:.2f}, importance {intent.importance:.2f}"),
@@ -469,7 +469,8 @@ def _intent_heading(intent: Intent) -> list[Piece]:
 def _intent_reasons(intent: Intent) -> str:
     lines = [f"{_quote(ground.quote, ground.speaker)}, {day_in_words(ground.at)}" for ground in intent.grounds]
     if intent.settled_by is not None:
-        lines.append(f"resolved by “{intent.settled_by.quote}”, {day_in_words(intent.settled_by.at)}")
+        how = f"“{intent.settled_by.quote}”" if intent.settled_by.quote else "hand"
+        lines.append(f"{intent.status.value} by {how}, {day_in_words(intent.settled_by.at)}")
     if intent.topics:
         lines.append(f"topics: {', '.join(intent.topics)}")
     return "\n".join(lines)
@@ -493,9 +494,9 @@ def _palace(page: Page, shown: Palace) -> None:
     if not shown.wings:
         _nothing_found(page)
     for wing in shown.wings:
-        page.line(cyan(wing.name or "(no wing)"), dim(f"  {wing.events:,} events"))
+        page.line(cyan(wing.name or "(no wing)"), dim(f"  {count_of(wing.events, 'event')}"))
         for room in wing.rooms:
-            page.line("  ", bold(room.label), dim(f"  {room.events:,} events"))
+            page.line("  ", bold(room.label), dim(f"  {count_of(room.events, 'event')}"))
             for hall in room.halls:
                 page.line("    ", hall.kind or "(no statement)")
                 for closet in hall.closets:
@@ -535,7 +536,8 @@ def _concept(page: Page, shown: ConceptView) -> None:
 def _folded(page: Page, done: Folded) -> None:
     """Show what a pass of folding did, or would do."""
     verb = "would fold" if done.dry_run else "folded"
-    page.line(f"{verb} {done.events:,} events: {len(done.entries):,} changes, {done.waiting:,} events queued")
+    changed = count_of(len(done.entries), "change")
+    page.line(f"{verb} {count_of(done.events, 'event')}: {changed}, {done.waiting:,} queued")
     for debt, count in sorted(done.counts.items()):
         page.line(dim(f"  {debt}: {count:,}"))
     _journal(page, done.entries if done.dry_run else ())

@@ -210,7 +210,7 @@ def install(
 ) -> Change:
     """Add the hooks to a settings file, with a backup. Installing again changes only the given options."""
     path, place = expanded(settings_path).absolute(), home_of(home)
-    settings = from_json({**_known(place), **options, "memory": _location(memory)})
+    settings = from_json({**_known(place), **options, "memory": located(memory)})
     before = _read_text(path)
     known = _settings(path, before)
     made = _with_hooks(_without_hooks(known), place, agent)
@@ -255,9 +255,9 @@ def add_server(
     path, place = expanded(settings_path).absolute(), home_of(home)
     before = _read_text(path)
     if path.suffix == ".toml":
-        after = _with_server_toml(before or "", _location(memory))
+        after = _with_server_toml(before or "", located(memory))
     else:
-        after = _dump_like(_with_server(path, _parse_json(path, before), _location(memory)), before)
+        after = _dump_like(_with_server(path, _parse_json(path, before), located(memory)), before)
     change = Change(path=path, before=before, after=after, backup=_backup_of(path, place, before))
     if not dry_run and after != before:
         _apply(change, place)
@@ -301,7 +301,8 @@ def _known(home: Path) -> Json:
         return {}
 
 
-def _location(memory: str) -> str:
+def located(memory: str) -> str:
+    """Name a memory from any folder: by the whole path of its file, or by its server."""
     return memory if "://" in memory else os.path.abspath(expanded(memory))
 
 

@@ -105,7 +105,7 @@ def _members(texts: str, **others: dict[str, Any]) -> dict[str, dict[str, Any]]:
 _EVENT = _members("id at speaker role session wing text")
 _STATEMENT = _members("id kind content about quote event_id valid_from valid_to status said_at", reasons=_TEXTS)
 _FACT = _members("id subject relation object valid_from valid_to said_at", confidence=_NUMBER, quotes=_TEXTS)
-_INTENT = _members("id statement category status deadline until last_at", quotes=_TEXTS)
+_INTENT = _members("id content category status deadline until last_at", quotes=_TEXTS)
 _PACKED = _members("text", tokens=_COUNT)
 MEMBERS: dict[str, dict[str, dict[str, Any]]] = {
     "add": {"ids": _TEXTS, "new": _COUNT, "redacted": _COUNTS},

@@ -52,6 +52,11 @@ class Parameter(Struct, frozen=True):
         return self.fills or self.name
 
     @property
+    def option_help(self) -> str:
+        """Return the help text of the option, which switches off a flag that is on."""
+        return f"do not {self.help}" if self.default is True else self.help
+
+    @property
     def description(self) -> str:
         """Return the help text without what it says about standard input."""
         return self.help.split('; "-"')[0]

@@ -143,9 +143,7 @@ _REDACT = Parameter(
     TEXT,
     "what to remove: credentials, personal (also personal numbers) or none (default: the memory's setting)",
 )
-_WAIT = Parameter(
-    "wait", FLAG, "return when the words are stored; vectors follow", default=True, options=("--no-wait",)
-)
+_WAIT = Parameter("wait", FLAG, "wait for the vectors, which follow the words", default=True, options=("--no-wait",))
 _SCOPE = (_NOW, _AS_OF, _WING, _SESSION, _SPEAKER, _SINCE, _UNTIL, _TAG, _ROLE, _SOURCE, _META)
 _LIMIT = Parameter("limit", INTEGER, "return at most this many (default: all)")
 _NEWEST_FIRST = flag("newest_first", "latest first")
@@ -465,7 +463,7 @@ _OPERATIONS: dict[str, Unnamed] = {
     ),
     "rebuild": writes(
         "rebuild every index from the log",
-        Parameter("vectors", FLAG, "keep the vectors", default=True, options=("--words-only",)),
+        Parameter("vectors", FLAG, "compute the vectors again", default=True, options=("--words-only",)),
         method="admin.rebuild",
         details="The old indexes serve until the new ones are complete.",
         scope="file",

@@ -23,6 +23,7 @@ POINTER_DIMS = 32  # of the product that points from a statement to a name
 LONGEST_VALUE = 14  # tokens
 LONGEST_NAME = 8
 LONGEST_ANSWER = 24
+_PAIRED = (*(one.split() for one in ("( )", "[ ]", "“ ”", "« »")), ('"', '"'))
 _BRIDGE = 1  # words within a statement that may look as if they were outside
 
 Matrix = np.ndarray[Any, Any]
@@ -136,9 +137,10 @@ def describe(
     kind = KINDS[int(kinds.argmax())]
     about = ABOUT[int(mean[where["about"]].argmax())]
     relation = int(mean[where["relation"]].argmax())
+    start, end = _with_pairs(row.turn.text, row.starts[tokens[0]], row.ends[tokens[-1]])
     return FoundStatement(
-        start=row.starts[tokens[0]],
-        end=row.ends[tokens[-1]],
+        start=start,
+        end=end,
         score=score,
         kind=kind,
         kind_score=float(kinds.max()),
@@ -206,6 +208,19 @@ def _without_punctuation(row: ReadingRow, tokens: list[int]) -> list[int]:
     while tokens and row.shapes[tokens[-1]] == PUNCTUATION:
         tokens = tokens[:-1]
     return tokens
+
+
+def _with_pairs(text: str, start: int, end: int) -> Span:
+    """Take in the bracket or quotation mark beside a span that belongs to one within it."""
+    for first, last in _PAIRED:
+        within = text[start:end]
+        more = within.count(first) % 2 if first == last else within.count(first) - within.count(last)
+        stop = last in '"”' and text[end : end + 1] in tuple(",.!?")  # before the mark: "Inception."
+        if more > 0 and text[end + stop : end + stop + 1] == last:
+            end += stop + 1
+        elif more and text[max(start - 1, 0) : start] == first:
+            start -= 1
+    return Span(start, end)
 
 
 def _value(row: ReadingRow, told: Matrix, tokens: list[int]) -> Span | None:

@@ -145,7 +145,7 @@ class Pool:
         """Give a connection on which a transaction has begun, and what it answered; the taker ends the transaction."""
         deadline = time.monotonic() + self._wait_s
         if not self._free.acquire(timeout=self._wait_s):
-            raise StoreBusy("All connections of this process are in use; raise pool_size, or ask less at once.")
+            raise StoreBusy("All connections of this process are in use; raise pool_size, or send fewer requests.")
         try:
             connection, answers = self._begun(begin, deadline)
             try:

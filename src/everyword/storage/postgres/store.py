@@ -298,8 +298,8 @@ class PostgresStore(Store):
                 pass  # it is still away, or went away once more
             if time.monotonic() + _BETWEEN_TRIES_S > deadline:
                 raise StoreUnreachable(
-                    "The server went away while this was written, and has not come back: it may have been kept or not.",
-                    fix="Look, when it is back, before you do it again.",
+                    "The server went away during this write and has not come back; the write may be stored or not.",
+                    fix="Check when it is back, before you repeat the write.",
                 )
             time.sleep(_BETWEEN_TRIES_S)
 
@@ -364,7 +364,7 @@ def _last_row(answers: Answers) -> Sequence[Any]:
 def _commit(connection: Connection) -> None:
     done = connection.execute("COMMIT").statusmessage
     if done != "COMMIT":  # the server undid it, and somebody went on as if nothing had happened
-        raise StoreError("A query had failed, so that nothing of this write was kept.")
+        raise StoreError("A query failed; nothing of this write was stored.")
 
 
 def _end(connection: Connection) -> None:

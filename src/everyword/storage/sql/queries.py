@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from everyword.errors import NewerSchema, StoreError
+from everyword.errors import NewerSchema, StoreError, usual_fix
 
 Dialect = Literal["sqlite", "postgres"]
 
@@ -82,7 +82,7 @@ def check_schema(have: int, dialect: Dialect, *, read_only: bool = False, what: 
     """Refuse a schema that this version does not know, or that it would have to change first."""
     newest = newest_schema(dialect)
     if have > newest:
-        raise NewerSchema(f"{what} has schema {have}; this Everyword knows {newest}.", fix=NewerSchema.__doc__)
+        raise NewerSchema(f"{what} has schema {have}; this Everyword knows {newest}.", fix=usual_fix(NewerSchema))
     if have < newest and read_only:
         raise StoreError(
             f"{what} has the older schema {have} and was opened read-only.",

@@ -87,7 +87,7 @@ def _check(path: Path, connection: apsw.Connection) -> None:
     if connection.execute(query("tables_of_log")).get != 3:  # a view could be called so too, and never end
         raise ForeignFile(f"{path} lacks the tables of an Everyword memory.")
     if connection.execute(query("get_fact"), (COPYING,)).get:
-        raise InvalidInput(f"{path} is a copy in the making, and not whole yet.", fix="Finish everyword migrate first.")
+        raise InvalidInput(f"{path} is an unfinished copy.", fix="Finish everyword migrate first.")
 
 
 def _sound(space: str, row: Row, content: bytes) -> Event | None:
