@@ -38,6 +38,9 @@ SWEEP: tuple[dict[str, float], ...] = (
     {"boosts": 0.7},
     {"boosts": 1.4},
     {"boosts": 2.0},
+    {"rrf_k": 20},
+    {"vectors": 0.8},
+    {"vectors": 1.0},
 )
 REREAD_WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.45, 0.7)  # of the third stage's scores beside the second's; 0 is without
 
@@ -45,15 +48,17 @@ REREAD_WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.45, 0.7)  # of the third stage's scores 
 def recipe_of(change: dict[str, float]) -> SearchConfig:
     """Give the product's recipe with its neighbours' shares and its boosts scaled, or its token power replaced."""
     recipe = HYBRID
-    for name in ("token_power", "reranker_weight"):
+    for name in ("token_power", "reranker_weight", "rrf_k"):
         if name in change:
             recipe = replace(recipe, **{name: change[name]})
     if "shares" in change and recipe.neighbours is not None:
         near = recipe.neighbours
         scaled = {name: tuple(one * change["shares"] for one in getattr(near, name)) for name in SHARE_NAMES}
         recipe = replace(recipe, neighbours=replace(near, **scaled))
+    if "vectors" in change and recipe.vectors is not None:
+        recipe = replace(recipe, vectors=replace(recipe.vectors, weight=change["vectors"]))
     if "boosts" in change:
-        names = ("speaker", "own", "assistant", "time", "superseded", "recency", "length")
+        names = ("about", "own", "assistant", "time", "length")
         recipe = replace(recipe, **{name: getattr(recipe, name) * change["boosts"] for name in names})
     return recipe
 
@@ -121,12 +126,12 @@ def ask(job: tuple[str, str, list[Line], list[Asked], list[dict[str, float]], in
 
     # The one place where the signs of an answer pass by: tools/fit_confidence.py weighs them.
     search.confidence = watched
-    with Memory.open(":memory:", model, durability="normal", reranker=reranker) as memory:
+    with Memory.open(":memory:", model, durability="normal", reranker=reranker, reader="none") as memory:
         for start in range(0, len(lines), 256):
             memory.add_many([_event(line) for line in lines[start : start + 256]])
         for number, change in enumerate(changes):
             # A memory has one recipe for life; here many are tried on the same lines.
-            object.__setattr__(memory._engine, "recipe", recipe_of(change))  # pyright: ignore[reportPrivateUsage]
+            object.__setattr__(memory.scope.engine, "recipe", recipe_of(change))
             for asked in questions:
                 if not asked.answerable and number:
                     continue

@@ -41,6 +41,17 @@ def writer() -> Writer:
     return Writer(TOKENIZER)
 
 
+def test_questions_of_several_turns_name_turns_that_there_are() -> None:
+    turns = {one.id: len(one.turns) for one in corpus.load()}
+    rows = [json.loads(line) for line in (corpus.OWN.parent / "several.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert len({row["id"] for row in rows}) == len(rows)
+    for row in rows:
+        for asked in row["questions"]:
+            assert asked["question"].endswith("?")
+            assert len(set(asked["turns"])) > 1
+            assert set(asked["turns"]) <= set(range(1, turns[row["id"]] + 1)), (row["id"], asked)
+
+
 def conversation() -> corpus.Conversation:
     return corpus.read_conversation(convert.parse(WRITTEN)[0])
 

@@ -143,7 +143,8 @@ def test_own_words_and_the_assistants_are_told_apart(memory: Memory) -> None:
 def test_the_time_that_a_question_names_is_looked_in(memory: Memory) -> None:
     asked = "What did Ana tell Bo two weeks ago?"
     assert memory.recall(asked)[0].event.session == "job"  # by the memory's clock
-    assert memory.recall(asked, now=MAY + timedelta(days=23))[0].event.session == "drums"
+    later = memory.recall(asked, now=MAY + timedelta(days=23))
+    assert [hit.event.session for hit in later[:4]].count("drums") == 3
     assert memory.recall("What did Ana tell Bo on 17 May 2023?")[0].event.session == "drums"
 
 

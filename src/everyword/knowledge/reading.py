@@ -30,8 +30,8 @@ USER = "user"  # the speaker of an event that names none
 _DONE = "done"
 _RELATIONSHIP = "relationship"
 _CONFIDENCE = 8  # its place in a stored statement
-_REDACTED = re.compile(r"[^\S\n]*\[redacted: [^\]\n]*\]")
-_BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
+_REDACTED = lazy_pattern(r"[^\S\n]*\[redacted: [^\]\n]*\]")
+_BLANK_LINE = lazy_pattern(r"\n[^\S\n]*\n\s*")
 # A conjunction after the last word of a statement: what it leads to is another one.
 _GOES_ON = lazy_pattern(r"[\s,](?:and|or|but|because|und|oder|aber|weil|et|ou|mais|pero|porque|mas)\Z")
 _LONGEST_CONJUNCTION = 8  # with what stands before it

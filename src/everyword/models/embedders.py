@@ -27,7 +27,6 @@ from everyword.models.weights import (
     COLBERT_SMALL,
     EVERYWORD_SMALL,
     MODEL,
-    SAME_VECTORS,
     TOKENIZER,
     ModelFiles,
     PinnedModel,
@@ -104,8 +103,7 @@ class LateInteractionEmbedder(ABC):
         self._encoder = type(self).ENCODER(files)
         self._codec_bytes = self.CODEC_FILE.read_bytes()
         self._warmed = False
-        weights = files.sha256[MODEL]
-        identity = (SAME_VECTORS.get(weights, weights) + files.sha256[TOKENIZER]).encode()
+        identity = (files.sha256[MODEL] + files.sha256[TOKENIZER]).encode()
         version = hashlib.sha256(self.FORM + identity + self._codec_bytes).hexdigest()[:8]
         self.card = ModelCard(name=self.MODEL.name, version=version, dims=POOLED_DIMS, token_dims=self.TOKEN_DIMS)
 

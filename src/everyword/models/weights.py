@@ -42,19 +42,13 @@ class ModelFiles(Struct, frozen=True, kw_only=True):
     sha256: Mapping[str, str]
 
 
-_OURS = "everyword-models==0.3.0"
+_OURS = "everyword-models==0.4.0"
 _BERT_TOKENIZER = "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448"  # all three models share it
-
-_SMALL = "d4aca27b93314387eed9dd26fee0cb9476e5594ec6d9ef4d56bd0ce94c31fa37"
-_SMALL_FUSED = "6d7a1e75efa9e69d52e14045233b7c8fd84fb0cb42dc67d221ed08b60fd62e33"  # added and normalised in one step
-# A file that computes the vectors of an earlier one in another way has its version, so stored vectors stay valid. Of
-# everyword-small, two thirds of the stored vectors are equal to the byte; the others have a cosine of at least .998.
-SAME_VECTORS = {_SMALL: _SMALL_FUSED}
 
 EVERYWORD_SMALL = PinnedModel(
     name="everyword-small",
     sha256={
-        MODEL: _SMALL,
+        MODEL: "3cf08ce8ffa68dd7d11b81939143fb366f109b99324568745d7b982f73a55cf3",
         TOKENIZER: _BERT_TOKENIZER,
     },
     package="everyword_models",
@@ -66,7 +60,7 @@ EVERYWORD_READER = PinnedModel(
     name="everyword-reader",
     sha256={
         "reader.onnx": "233324ff1e94170ea5fd2d8ed555f56f968821969ac55dd07d33cd470b8ce53b",
-        "reader.json": "a76255f25a39fdb3f0b4f4fd12e651a62f7aaff58a1e8514127b3ab2c7cff0b0",
+        "reader.json": "991081c35923ca5535911164709898423de0e0e76a366bf8509385afb8d4f26b",
     },
     package="everyword_models",
     package_folder="everyword-reader",

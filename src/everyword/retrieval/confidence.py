@@ -43,7 +43,7 @@ class Weighing(NamedTuple):
 DEFAULT = Weighing(Signs(match=11.91, weakest=8.85, about=2.88, quoted=1.49, missing=-213.95, tokens=1.54), -20.16)
 BY_MODEL = {
     "everyword-small": Weighing(
-        Signs(match=11.11, weakest=5.08, about=3.25, quoted=1.08, missing=-188.07, tokens=1.44), -15.28
+        Signs(match=9.62, weakest=3.98, about=2.50, quoted=1.16, missing=-189.04, tokens=1.30), -11.85
     )
 }
 

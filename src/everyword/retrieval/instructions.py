@@ -26,7 +26,7 @@ _LATEST = 60  # standing instructions that are considered
 _MOST = 3  # that are told
 # How well the two words of a request that match an instruction best must match it. On labelled instructions, and with
 # three lines, this shows 8 of 10 that bear on a request (docs/benchmarks.md).
-_BEARS, _MATTER = 0.65, 2
+_BEARS, _MATTER = 0.6, 2
 _HITS_FOR_ONE = 5  # of a search, for each instruction that ends it
 _STEP = 1e-6  # by which the score of such a hit is below the one before
 _WHOLE = 240  # characters up to which an event is shown whole, not just the sentences of its statement

@@ -376,7 +376,7 @@ def _intent_lines(request: WakeUpRequest) -> Iterator[Candidate]:
         line = WakeUpLine(
             layer=1,
             kind="to do" if intent.due is None else f"to do, due {day_in_words(intent.due)}",
-            text=one_line(intent.statement),
+            text=one_line(intent.content),
             citation=Citation(mark="", event_id=ground.event_id, span=ground.span),
             priority=_priority(reasons),
             reasons=tuple(reasons),
