@@ -307,7 +307,7 @@ def test_a_write_of_which_nobody_can_tell_says_so(
         try:
             with monkeypatch.context() as patch:
                 patch.setattr(store_module, "_commit", cut_off)
-                with pytest.raises(StoreUnreachable, match="may have been kept"):
+                with pytest.raises(StoreUnreachable, match="may be stored or not"):
                     memory.add("I moved to Porto.", speaker="Ana")
         finally:
             postgres.as_admin(f"ALTER ROLE {USER} CONNECTION LIMIT -1")

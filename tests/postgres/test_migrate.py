@@ -163,7 +163,7 @@ def test_a_copy_in_the_making_opens_for_nothing_else(
     new.close()
     old.close()
     for settings in ({}, {"read_only": True}):
-        with pytest.raises(StoreError, match="in the making"):
+        with pytest.raises(StoreError, match="unfinished copy"):
             Memory.open(target, embedder="hashing", **settings)
     with Memory.open(source, embedder="hashing") as memory:
         memory.add("Said in between.")  # so that it begins anew
