@@ -21,6 +21,7 @@ from training.reading.metrics import match
 
 from evals.errors import EvalError
 from evals.tasks.reading import read_jsonl
+from everyword.knowledge.comparing import CLOSING, Verdict, verdict_of
 from everyword.knowledge.reading import EventReading, ReadStatement, read_event, turn_of
 from everyword.models.reader.decoding import GOALS, PAIRS
 from everyword.models.reader.reader import Reader
@@ -171,6 +172,11 @@ def _count_pairs(
         sure["pairs"].append((chances[best], best == pair.relation))
         for name in PAIRS:
             add(f"pair {name}", best == pair.relation == name, best == name, pair.relation == name)
+        # What the product does with it: it closes the earlier statement, if it is sure enough that this one ends it.
+        acted, over = verdict_of(chances), pair.relation in CLOSING
+        add("pairs: closed, as acted on", over and acted in CLOSING, acted in CLOSING, over)
+        replaced = pair.relation == Verdict.REPLACES
+        add("pairs: replaced, as acted on", replaced and acted is Verdict.REPLACES, acted is Verdict.REPLACES, replaced)
 
 
 def event_of(conversation: Conversation, number: int) -> Event:

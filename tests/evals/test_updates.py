@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from evals.updates import Story, as_table, measure, read_stories
+from evals.updates import STORIES, Asked, Story, as_table, measure, read_stories
 
 from everyword import Memory
+from everyword.types.times import as_datetime
 
 LINES = [
     {"at": "2025-02-02", "speaker": "Elin", "text": "The spare key is under the flowerpot."},
@@ -18,17 +21,18 @@ LINES = [
     [("shed", "attic", "right"), ("shed", "flowerpot", "right"), ("attic", "shed", "wrong"), ("attic", "", "neither")],
 )
 def test_an_answer_is_right_if_it_names_the_value_that_holds(right: str, wrong: str, outcome: str) -> None:
-    story = Story("now", "Where does the spare key hang in the shed?", right, wrong, LINES)
+    question = "Where does the spare key hang in the shed?"
+    story = Story(LINES, [Asked("now", question, [right], [wrong] if wrong else [], as_datetime("2025-06-01", "now"))])
     found = measure([story], opened=lambda: Memory.open(":memory:", embedder="none"))
     assert found["now", "first hit", outcome] == 1
     assert f"| now (1) | first hit | {outcome} 1 |" in as_table(found)
 
 
-def test_every_story_is_in_one_half_and_whole() -> None:
-    halves = [read_stories(), read_stories(held_back=True)]
-    assert len({story.question for half in halves for story in half}) == sum(map(len, halves)) == 40
-    for story in (*halves[0], *halves[1]):
-        said = " ".join(line["text"] for line in story.lines)
-        assert story.right in said
-        assert story.wrong in said
-        assert (story.asks == "never") == (not story.right)
+@pytest.mark.parametrize(("path", "count"), [(STORIES, 40), (STORIES.with_name("changes.jsonl"), 320)])
+def test_every_question_is_in_one_half_and_whole(path: Path, count: int) -> None:
+    halves = [read_stories(path), read_stories(path, held_back=True)]
+    stories = [story for half in halves for story in half]
+    assert sum(len(story.questions) for story in stories) == count
+    assert len({str(story.lines) for story in stories}) == len(stories)
+    for asked in (asked for story in stories for asked in story.questions):
+        assert (asked.asks == "never") == (not asked.right), asked

@@ -7,10 +7,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from everyword import Memory
 from everyword.models.reader.decoding import FoundAnswer
-from everyword.retrieval.answer import ReadAnswer, newest_answer_first, read_answers
+from everyword.retrieval.answer import LEAST_CHANCE, ReadAnswer, rank_answers, read_answers
 from everyword.types.events import Event, Hit, Span
 
 JANUARY = datetime(2026, 1, 5, 10, tzinfo=UTC)
@@ -35,30 +36,55 @@ def test_places_further_down_must_be_surer() -> None:
     assert read_answers(hits, lambda _: None, 0.5) == []
 
 
-def test_the_newest_of_two_answers_comes_first() -> None:
+def test_what_took_the_place_of_an_answer_comes_first() -> None:
     old, new = answers(("The hut's code is 1111", 3.0), ("The code of the hut is 2222", 2.0))
-    found = newest_answer_first("What is the code of the hut?", [old, new], 0.0, lambda *_: 0.5)
-    assert found == [new, old]
+    found, chance = rank_answers([old, new], 0.0, lambda *_: 0.9)
+    assert found[0] == new
+    assert chance >= LEAST_CHANCE
+
+
+def test_the_last_of_several_changes_comes_first() -> None:
+    said = answers(
+        ("Lisbon in May, the two of us", 3.0), ("we go to Seville instead", 1.0), ("Porto, final answer", 1.0)
+    )
+    order = {one.hit.event.text: n for n, one in enumerate(said)}
+
+    def next_one(earlier: Hit, later: Hit) -> float:
+        return 0.9 if order[later.text] - order[earlier.text] == 1 else 0.05
+
+    found, _ = rank_answers(said, 0.0, next_one)
+    assert found[0].hit.event.text == "Porto, final answer"
 
 
 @pytest.mark.parametrize(
-    ("other", "score", "chance"),
+    ("score", "replaces"),
     [
-        ("The code of the gym is 2222", 2.0, 0.7),  # of another thing, it seems
-        ("The code of the hut is 2222", -2.5, 0.9),  # no answer
-        ("The code of the hut is 2222", -0.5, 0.5),  # hardly one, and it may be another
-        ("The code of the hut is 2222", 2.0, 0.0),  # has nothing to do with it
+        (1.0, 0.1),  # of another thing, it seems
+        (-6.0, 0.9),  # no answer
+        (-1.5, 0.3),  # hardly one, and it may be another
     ],
 )
-def test_what_does_not_take_its_place_stays_behind(other: str, score: float, chance: float) -> None:
-    read = answers(("The code of the hut is 1111", 2.5), (other, score))
-    found = newest_answer_first("What is the code of the hut?", read, 0.0, lambda *_: chance)
-    assert found == [one for one in read if one.score >= 0]
+def test_what_does_not_take_its_place_stays_behind(score: float, replaces: float) -> None:
+    old, other = answers(("The code of the hut is 1111", 3.5), ("The code of the gym is 2222", score))
+    found, _ = rank_answers([old, other], 0.0, lambda *_: replaces)
+    assert found[0] == old
 
 
-def test_an_older_answer_never_comes_first() -> None:
+def test_nothing_is_answered_where_no_answer_is_likely_enough() -> None:
+    unsure = answers(("The code of the hut is 1111", -1.5))
+    assert rank_answers(unsure, 0.0, None)[0] == []
+    torn = answers(("The code of the hut is 1111", 0.8), ("The code of the hut is 2222", 0.8))
+    found, chance = rank_answers(torn, 0.0, None)
+    assert found == []
+    assert 0.2 < chance < LEAST_CHANCE
+    assert rank_answers([], 0.0, None) == ([], 0.0)
+
+
+def test_an_older_answer_takes_no_place_and_a_page_overrules_nobody() -> None:
     old, new = answers(("The code of the hut is 1111", 2.0), ("The code of the hut is 2222", 3.0))
-    assert newest_answer_first("What is the code of the hut?", [new, old], 0.0, lambda *_: 1.0) == [new, old]
+    assert rank_answers([new, old], 0.0, lambda *_: 1.0)[0][0] == new
+    page = new._replace(hit=replace(new.hit, event=replace(new.hit.event, source="web")))
+    assert rank_answers([page, old], 0.0, lambda *_: 1.0)[0][0] == old
 
 
 def test_what_was_never_true_answers_nothing() -> None:

@@ -26,7 +26,6 @@ from training.reading.metrics import (
 )
 
 CANDIDATES = 8  # turns that a question is put to
-MOST_SURE = 20.0  # log odds beyond which an answer's score says nothing more
 RANK_WEIGHTS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 INSIDE = (0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65)
 KEEP = (0.0, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75)
@@ -49,7 +48,6 @@ class Chosen:
     settings: Thresholds = field(default_factory=Thresholds)
     answer_least: float = 0.0
     answer_rank: float = 0.0  # what is taken off a turn's score for each place further down in recall, by its logarithm
-    answer_odds: tuple[float, float] = (1.0, 0.0)  # slope and bias: from an answer's score to the odds that it is right
     temperatures: dict[str, float] | None = None
 
     def as_json(self) -> dict[str, Any]:
@@ -75,8 +73,7 @@ def evaluate(
         by_rank = {weight: best_answers(answers, weight) for weight in RANK_WEIGHTS}
         weight = max(by_rank, key=lambda one: answer_scores(by_rank[one], best_least(by_rank[one]))["right"])
         best = by_rank[weight]
-        odds = _odds([(score, right) for score, right, _ in best])
-        chosen = Chosen(_settings(readings, told, columns), best_least(best), weight, odds, temperatures)
+        chosen = Chosen(_settings(readings, told, columns), best_least(best), weight, temperatures)
     result = _read_scores(readings, told, columns, relations, chosen.settings).result()
     result["turns"] = sum(len(one.turns) for one in english)
     result["pairs"] = _pair_result(pairs, (chosen.temperatures or {}).get("pair", 1.0))
@@ -230,18 +227,6 @@ def _temperature(logits: Matrix, labels: list[int]) -> float:
         return float(-np.log(chances + 1e-9).mean())
 
     return round(min(TEMPERATURES, key=loss), 3)
-
-
-def _odds(answers: Sequence[tuple[float, bool]]) -> tuple[float, float]:
-    """Fit the log odds that an answer is right to its score, by Newton's method."""
-    scores = np.array([(max(score, -MOST_SURE), 1.0) for score, _ in answers])
-    right = np.array([right for _, right in answers], float)
-    weights = np.zeros(2)
-    for _ in range(30 if len(answers) else 0):
-        chance = 1 / (1 + np.exp(-scores @ weights))
-        curve = scores.T @ (scores * (chance * (1 - chance))[:, None]) + 1e-3 * np.eye(2)
-        weights -= np.linalg.solve(curve, scores.T @ (chance - right))
-    return round(float(weights[0]), 4), round(float(weights[1]), 4)
 
 
 def _kind_error(

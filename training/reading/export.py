@@ -189,7 +189,6 @@ def write_folder(arrays: Arrays, about: dict[str, Any], to: Path) -> None:
         "temperatures": chosen["temperatures"] or {},
         "answer_least": chosen["answer_least"],
         "answer_rank": chosen["answer_rank"],
-        "answer_odds": chosen["answer_odds"],
         "words": words_in(SMALL / "model.onnx"),
     }
     (to / "reader.json").write_text(json.dumps(written, indent=1) + "\n")

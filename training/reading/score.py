@@ -79,7 +79,6 @@ def main() -> None:
         Thresholds(**about["thresholds"]),
         about["answer_least"],
         about["answer_rank"],
-        about["answer_odds"],
         about["temperatures"],
     )
     writer = Writer(SMALL / "tokenizer.json")

@@ -23,16 +23,18 @@ from everyword.models.reader.decoding import FoundAnswer
 from everyword.models.reader.reader import Reader
 from everyword.models.reader.rows import Side
 from everyword.retrieval.answer import (
+    ASKS_DONE,
     READ_HITS,
     ReadAnswer,
     abstain,
     answer_time_comparison,
     answer_with_llm,
     answer_with_quotes,
+    asks_for_several,
     has_all_words,
     is_grounded,
-    newest_answer_first,
     parse_time_comparison,
+    rank_answers,
     read_answers,
     refused,
     without_what_is_over,
@@ -118,14 +120,14 @@ def answer_from_memory(
 def _holding_answers(
     scope: Scope, model: Reader, question: str, asked: Analysis, hits: Sequence[Hit], which: Filter, now: datetime
 ) -> tuple[list[ReadAnswer], float]:
-    """Read the answers that hold, the best first, and the chance that the surest of all is right."""
+    """Read the answers that hold, the best first, and the chance that it is right."""
     read = _read(scope, model, question, hits)
-    chance = model.answer_chance(max(one.score for one in read)) if read else 0.0
     if not asked.past and which.as_of is None:  # statements are stored in their present state
         stated = _stated(scope, hits[:READ_HITS])
         read = without_what_is_over(read, stated, model.answer_least, which.until or now)
-    replaces = None if asked.past else _replacing(model)
-    return newest_answer_first(question, read, model.answer_least, replaces), chance
+    # What was done once is not replaced.
+    replaces = None if asked.past or ASKS_DONE.search(question) else _replacing(model)
+    return rank_answers(read, model.answer_least, replaces, several=asks_for_several(question, asked))
 
 
 def _read(scope: Scope, model: Reader, question: str, hits: Sequence[Hit]) -> list[ReadAnswer]:

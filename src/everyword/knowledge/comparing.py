@@ -67,6 +67,7 @@ class Verdict(StrEnum):
     OTHER = "other"
 
 
+CLOSING = (Verdict.REPLACES, Verdict.ENDS, Verdict.FULFILS)
 Compare = Callable[[StatementDraft, Statement], Verdict]
 
 
@@ -82,7 +83,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 def verdict_of(chances: dict[str, float]) -> Verdict:
     """Take from the reader's probabilities what is sure enough to act on."""
-    closing = {one: chances[one] for one in (Verdict.REPLACES, Verdict.ENDS, Verdict.FULFILS)}
+    closing = {one: chances[one] for one in CLOSING}
     if sum(closing.values()) >= _SURE_CLOSING:
         return max(closing, key=lambda one: closing[one])
     if sum(closing.values()) >= _MAY_CLOSE:
@@ -144,7 +145,7 @@ def ended_at(draft: StatementDraft, known: Statement) -> datetime | None:
 
 
 def _closing(draft: StatementDraft, known: Statement, verdict: Verdict) -> Outcome | None:
-    if verdict not in (Verdict.REPLACES, Verdict.ENDS, Verdict.FULFILS) or _is_late(draft, known):
+    if verdict not in CLOSING or _is_late(draft, known):
         return None
     if verdict is Verdict.REPLACES and draft.stance is Stance.ENDED:
         return None  # an end takes nothing's place

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Sequence
 from functools import cache, cached_property, partial
@@ -28,7 +27,6 @@ REINSTALL = "Run: pip install --force-reinstall everyword-models"
 _MOST_CHARACTERS = 20_000  # of a turn that are read; what follows is a document, and is only searched
 _MOST_UNREAD = 0.5  # share of words of a turn that the model does not know; beyond it, readings are chance
 _THREADS = 2
-_MOST_SURE = 20.0  # log odds beyond which an answer's score says nothing more
 
 
 class TurnReading(Struct, frozen=True):
@@ -96,11 +94,6 @@ class Reader:
     def answer_rank(self) -> float:
         """Give what each place further down in recall takes off an answer's score, by its logarithm."""
         return self._about["answer_rank"]
-
-    def answer_chance(self, score: float) -> float:
-        """Tell how likely an answer with this score is right."""
-        slope, bias = self._about["answer_odds"]
-        return 1 / (1 + math.exp(-(slope * max(-_MOST_SURE, min(_MOST_SURE, score)) + bias)))
 
     def run(self, output: str, row: ReadingRow | JoinedRow) -> Matrix:
         """Compute one output for one row: `reading`, `pair` or `answer`."""
