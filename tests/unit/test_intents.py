@@ -84,6 +84,18 @@ def test_a_plan_is_one_without_a_date(memory: Memory) -> None:
     assert memory.intents.list(category="task") == []
 
 
+def test_words_that_point_back_come_with_what_they_follow(memory: Memory) -> None:
+    at = START - DAY
+    memory.add("Can you bring the drill back?", speaker="Mia", session="s", at=at)
+    memory.add("I need to bring it back by Friday.", speaker="Leo", session="s", at=at + timedelta(minutes=1))
+    memory.add("The handover document is not done. I must write it by Thursday.", speaker="Ana", session="t", at=at)
+    found = {one.statement.rstrip("."): one for one in memory.intents.list(now=START)}
+    assert found["I must write it by Thursday"].content.endswith("(after “The handover document is not done.”)")
+    drill = found["I need to bring it back by Friday"].follows
+    assert drill is not None
+    assert (drill.quote, drill.speaker) == ("Can you bring the drill back?", "Mia")
+
+
 def test_two_different_tasks_stay_two_and_the_sooner_goes_first(memory: Memory) -> None:
     say(memory, "I need to renew my passport by 20 June.", BILL)
     assert quotes(memory.intents.list(now=START + 3 * DAY)) == [

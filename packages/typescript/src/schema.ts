@@ -1445,6 +1445,7 @@ export interface components {
             topics: string[];
             deadline: string | null;
             settled_by: components["schemas"]["Evidence"] | null;
+            follows: components["schemas"]["Evidence"] | null;
             until: string | null;
             reason: string;
             priority: number;

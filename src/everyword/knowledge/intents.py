@@ -20,11 +20,13 @@ from everyword.engine.engine import Engine
 from everyword.knowledge.comparing import Action, correction_of
 from everyword.knowledge.concepts import Topics, topics_of
 from everyword.knowledge.drafts import content_of
+from everyword.knowledge.statements import event_before
 from everyword.storage.protocol import Reader
+from everyword.text.spans import points_back, sentences
 from everyword.text.terms import question_terms, stop_terms
 from everyword.types.concepts import INTENT_PREFIX
 from everyword.types.events import Event, Json, Span, fingerprint, raw_event_id
-from everyword.types.intents import Evidence, Intent, IntentAnswer, IntentCategory, IntentStatus
+from everyword.types.intents import LIVE, Evidence, Intent, IntentAnswer, IntentCategory, IntentStatus
 from everyword.types.records import RecordKind
 from everyword.types.statements import TO_DO, Stance, Statement, StatementKind, Status
 from everyword.types.times import as_datetime, later
@@ -79,6 +81,7 @@ DEFERRED = timedelta(days=7)  # where nobody says until when
 BASE_URGENCY, WARMTH, COOLS_PER_HOUR = 0.2, 0.2, 0.01
 DEADLINE_BONUS = ((24, 0.3), (48, 0.2), (168, 0.1))  # hours, bonus
 DOUBLES_WITHIN_H = 24
+_FOLLOWED = 80  # characters that are shown of what an intent follows
 _FULL_EVENTS = 7  # events of its concepts from which an intent is as important as it can be
 
 
@@ -142,10 +145,11 @@ def intents_in(
     answers = _answers(reader, wing, as_of)
     thresholds = _thresholds(chains, answers)
     topics = topics_of(reader, sorted({one.seq for one in chains}), wing=wing, as_of=as_of)
+    seqs = {event.id: seq for seq, event in events.items()}
     found = (
         _intent(chain, [one for one in answers if one.intent in chain.ids], topics, thresholds, now) for chain in chains
     )
-    shown = [intent for intent in found if intent is not None]
+    shown = [_explained(reader, intent, seqs) for intent in found if intent is not None]
     return sorted(shown, key=lambda intent: (-intent.priority, intent.first_at, intent.id))
 
 
@@ -354,6 +358,25 @@ def _chance(chain: _Chain, deadline: datetime | None, last_at: datetime, now: da
         odds += ODDS.lasts * (chain.last.lasting - _USUALLY_LASTS)
     odds += age * (ODDS.age + (ODDS.task_age if chain.last.kind is StatementKind.TASK else 0.0))
     return 1 / (1 + math.exp(-odds))
+
+
+def _explained(reader: Reader, intent: Intent, seqs: Mapping[str, int]) -> Intent:
+    """Add to a live intent what was said before, where its words mean little without it: "I'll file it after Porto"."""
+    said = intent.grounds[-1]
+    if intent.status not in LIVE or not points_back(intent.statement) or said.event_id not in seqs:
+        return intent
+    event = reader.fetch([seqs[said.event_id]])[seqs[said.event_id]]
+    earlier = [span for span in sentences(event.text) if span.start < said.span.start]
+    if earlier:
+        # The beginning of its own sentence and the sentence before it, or the two sentences before it.
+        follows = _ground(event, Span(earlier[-2:][0].start, said.span.start))
+    elif (before := event_before(reader, seqs[said.event_id], event)) is not None:
+        follows = _ground(before, Span(0, len(before.text)))
+    else:
+        return intent
+    words = " ".join(follows.quote.split()).rstrip(" ,;:-")
+    cut = words if len(words) <= _FOLLOWED else f"…{words[-_FOLLOWED:].partition(' ')[2]}"
+    return replace(intent, follows=follows, content=f"{intent.content} (after “{cut}”)")
 
 
 def _with_status(intent: Intent, chain: _Chain, answers: Sequence[Answered], now: datetime) -> Intent:

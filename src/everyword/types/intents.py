@@ -57,7 +57,7 @@ class Intent(Struct, frozen=True, kw_only=True):
 
     id: str
     statement: str  # in quoted words
-    content: str  # the same, behind the name of whom it is about
+    content: str  # the same, with the name of whom it is about and, where needed, what it follows
     category: IntentCategory
     status: IntentStatus
     urgency: float  # 0 to 1
@@ -71,6 +71,7 @@ class Intent(Struct, frozen=True, kw_only=True):
     topics: tuple[str, ...] = ()  # their labels
     deadline: datetime | None = None  # exclusive: the end of Friday is the beginning of Saturday
     settled_by: Evidence | None = None  # the quote or answer that ended it
+    follows: Evidence | None = None  # what was said before, where the words mean little without it
     until: datetime | None = None  # DEFERRED: not before
     reason: str = ""
 
