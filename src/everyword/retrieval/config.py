@@ -1,7 +1,7 @@
 """Search configurations: which stages run, and every number that ranks, with its unit and its reason.
 
 The weights were chosen on development conversations, by the share of the evidence among the first ten hits
-(docs/benchmarks.md lists the trials and what each stage is worth). Boosts use the unit of late interaction, the mean
+(docs/experiments.md lists the trials and what each stage is worth). Boosts use the unit of late interaction, the mean
 cosine of the question's tokens, in which good and middling candidates are about .1 apart.
 """
 
