@@ -36,6 +36,8 @@ class TinyEmbedder:
         self.calls += 1
         if self.fails is not None:
             raise self.fails
+        if any("cursed" in text for text in texts):
+            raise EmbeddingFailed("cursed text")
         if self.wrong == "few":
             return [Passage(pooled=_stored(text), tokens=b"") for text in texts[:-1]]
         if self.wrong == "size":
@@ -194,6 +196,20 @@ def test_work_that_fails_again_waits_and_is_never_lost() -> None:
         embedder.fails = None
         assert memory.admin.settle() == 5
         assert memory.admin.verify().ok
+
+
+@pytest.mark.filterwarnings("ignore::everyword.EverywordNotice")
+def test_texts_that_the_model_refuses_hold_up_no_others() -> None:
+    with Memory.open(":memory:", embedder=TinyEmbedder(), background=False) as memory:
+        memory.add_many(({"text": f"Event {n}."} for n in range(70)), wait=False)
+        memory.add_many(({"text": f"A cursed text {n}."} for n in range(40)), wait=False)
+        memory.add_many(({"text": f"Later event {n}."} for n in range(70)), wait=False)
+        assert memory.admin.settle() == 140
+        assert (memory.stats().pending, memory.stats().vectors) == (40, 140)
+        assert {job.error for job in memory.admin.jobs(limit=100)} == {"cursed text"}
+        assert {job.attempts for job in memory.admin.jobs(limit=100)} == {1}
+        memory.add("One more.", wait=False)
+        assert memory.admin.settle() == 1
 
 
 @pytest.mark.parametrize("wrong", ["few", "size", "lists", "pooled lists", "no tokens", "nothing"])

@@ -26,6 +26,8 @@ from everyword.text.rendering import encoder_prefix
 from everyword.text.spans import windows
 from everyword.types.events import Event
 
+_PROBE = "probe"  # a text that every embedder takes, to tell a text that it refuses from one that takes none
+
 
 class EverywordNotice(UserWarning):
     """A warning that something works less well than asked for, with the reason."""
@@ -168,6 +170,21 @@ def embed(embedder: Embedder, events: Sequence[Event]) -> list[tuple[UnitVector,
         tuple(UnitVector(span=span, pooled=encoded[line].pooled, tokens=encoded[line].tokens) for span, line in lines)
         for lines in parts
     ]
+
+
+def embed_each(embedder: Embedder, events: Sequence[Event]) -> list[tuple[UnitVector, ...] | ModelError]:
+    """Encode events as `embed` does; return the error for each event that the embedder refuses.
+
+    Raises where it refuses any text: then it can't be used now.
+    """
+    try:
+        return [*embed(embedder, events)]
+    except ModelError as error:
+        _encoded(embedder, [_PROBE])
+        if len(events) == 1:
+            return [error]
+        middle = len(events) // 2
+        return [*embed_each(embedder, events[:middle]), *embed_each(embedder, events[middle:])]
 
 
 def ask(embedder: Embedder, text: str) -> Question:

@@ -17,13 +17,13 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from everyword.engine.encoding import embed
+from everyword.engine.encoding import embed_each
 from everyword.engine.engine import Engine, Progress, silent
 from everyword.engine.retry import again
 from everyword.errors import ModelError, StoreBusy, StoreFull
 from everyword.models.protocol import Embedder
 from everyword.settings import Settings
-from everyword.storage.protocol import Reader, Store, Writer
+from everyword.storage.protocol import FileWriter, Reader, Store, Writer
 from everyword.storage.rows import CONCEPTS, EMBED, FACTS, STATEMENTS, VIEWS, Job, Model
 from everyword.text.terms import ANALYSIS_VERSION
 from everyword.types.events import ASSISTANTS
@@ -270,7 +270,7 @@ class BackgroundDeriver:
             begun = time.monotonic()
             try:
                 if encoding:
-                    encoding = bool(again(engine, partial(encode_some, engine, patience_s=_PATIENCE_S)))
+                    encoding = again(engine, partial(encode_some, engine, patience_s=_PATIENCE_S)) is not None
                     continue
                 derive = partial(derive_batch, engine, engine.store, space, left, limit, patience_s=_PATIENCE_S)
                 done, stuck = again(engine, derive)
@@ -310,20 +310,29 @@ _RETRY_FIRST_S = 2  # after a failed attempt; doubles up to a quarter of an hour
 _RETRY_MOST_S = 900
 
 
-def encode_some(engine: Engine, *, due: bool = True, patience_s: float | None = None) -> int:
-    """Encode some of the waiting events; return their number, 0 where none is left or none can be encoded now.
+def encode_some(
+    engine: Engine, *, due: bool = True, patience_s: float | None = None, refused: set[int] | None = None
+) -> int | None:
+    """Encode some of the waiting events; return their number, or None where none is left or can be encoded now.
 
     due: leave those alone that failed and are not due again yet. patience_s: how long to wait for the write lock.
+    refused: jobs to leave alone; those that the embedder refuses are added.
     """
+    refused = set() if refused is None else refused
     with engine.store.file_reader() as reader:
-        jobs = reader.jobs(kind=EMBED, due_before=engine.now() if due else None, limit=_LOOKED_AT)
+        due_before = engine.now() if due else None
+        jobs = reader.jobs(kind=EMBED, due_before=due_before, limit=_LOOKED_AT + len(refused))
+        jobs = [job for job in jobs if job.id not in refused]
         serving = engine.models.serving(reader) if jobs else None
     if serving is None or serving.embedder is None:
-        return 0
-    return sum(
-        _encode(engine, space, some, serving.embedder, serving.model, patience_s)
-        for space, some in _by_space(_first(engine, jobs)).items()
-    )
+        return None
+    total = 0
+    for space, some in _by_space(_first(engine, jobs)).items():
+        encoded = _encode(engine, space, some, serving.embedder, serving.model, patience_s, refused)
+        if encoded is None:
+            return total or None
+        total += encoded
+    return total
 
 
 def _first(engine: Engine, jobs: Sequence[Job]) -> Sequence[Job]:
@@ -352,30 +361,35 @@ def _encode(
     embedder: Embedder,
     model: Model | None,
     patience_s: float | None,
-) -> int:
+    refused: set[int],
+) -> int | None:
+    """Encode events of one space, and postpone those that the embedder refuses; all of them if it takes none."""
     with engine.store.reader(space) as reader:
         events = reader.fetch([job.seq for job in jobs])
     try:
-        vectors = dict(zip(events, embed(embedder, list(events.values())), strict=True))
+        found = dict(zip(events, embed_each(embedder, list(events.values())), strict=True))
     except ModelError as error:
-        _postpone(engine, jobs, error)
-        return 0
+        with engine.store.file_writer() as writer:
+            _postpone(engine, writer, dict.fromkeys(jobs, error))
+        return None
     with engine.store.writer(space, patience_s=patience_s) as writer:
         active = next((one for one in writer.file.models() if one.state == "active"), None)
         if active is None:
             active = engine.models.register(writer.file, embedder)
         elif active != model:
             return 0  # a rebuild switched models; the next round uses the new one
-        writer.put_vectors(active, vectors)
+        writer.put_vectors(active, {seq: one for seq, one in found.items() if not isinstance(one, ModelError)})
         for job in jobs:
             if job.seq not in events:
                 writer.file.drop_job(job)
-    return len(jobs)
+        failed = {job: error for job in jobs if isinstance(error := found.get(job.seq), ModelError)}
+        _postpone(engine, writer.file, failed)
+    refused |= {job.id for job in failed}
+    return len(jobs) - len(failed)
 
 
-def _postpone(engine: Engine, jobs: Sequence[Job], error: ModelError) -> None:
-    engine.models.say(f"Vectors are postponed: {error}")
-    with engine.store.file_writer() as writer:
-        for job in jobs:
-            due_at = engine.next_attempt(job.attempts, first_s=_RETRY_FIRST_S, most_s=_RETRY_MOST_S)
-            writer.fail_job(job, error=str(error), due_at=due_at)
+def _postpone(engine: Engine, writer: FileWriter, failed: Mapping[Job, ModelError]) -> None:
+    for job, error in failed.items():
+        engine.models.say(f"Vectors are postponed: {error}")
+        due_at = engine.next_attempt(job.attempts, first_s=_RETRY_FIRST_S, most_s=_RETRY_MOST_S)
+        writer.fail_job(job, error=str(error), due_at=due_at)

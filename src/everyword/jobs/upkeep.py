@@ -76,7 +76,8 @@ def _settle_offline(engine: Engine, progress: Progress) -> Settled:
     with engine.store.file_reader() as reader:
         spaces = reader.spaces()
         waiting = total + sum(reader.reader(space).job_counts().get(EMBED, (0, 0))[0] for space in spaces)
-    while encoded := encode_some(engine, due=False):
+    refused = set[int]()
+    while (encoded := encode_some(engine, due=False, refused=refused)) is not None:
         total += encoded
         progress("vectors", total, max(total, waiting))
     derived = 0
