@@ -25,7 +25,6 @@ from everyword.models.protocol import Embedder
 from everyword.settings import Settings
 from everyword.storage.protocol import FileWriter, Reader, Store, Writer
 from everyword.storage.rows import CONCEPTS, EMBED, FACTS, STATEMENTS, VIEWS, Job, Model
-from everyword.text.terms import ANALYSIS_VERSION
 from everyword.types.events import ASSISTANTS
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def behind(reader: Reader, views: Sequence[str], *, most: int = 1 << 62) -> int:
 def lag(reader: Reader) -> dict[str, int]:
     """Count the events that each view has not applied, and those whose words an older version indexed."""
     upto = reader.cursors()
-    if reader.file.analysis_version() < ANALYSIS_VERSION:
+    if reader.has_old_words:
         upto = {WORDS: 0, **upto}
     counts = {view: reader.count_behind(seq) for view, seq in upto.items()}
     return {view: count for view, count in counts.items() if count}

@@ -33,6 +33,7 @@ class Space(Struct, frozen=True):
     word_tail: int
     epoch: int
     last_seq: int  # of the last event that was added, also if it was forgotten since
+    analysis: int  # the version of the analysis (text/terms.py) that made the postings
 
     def grown(self, events: int, words: int, last_seq: int) -> Space:
         """Return the row after events were added."""
@@ -393,7 +394,6 @@ class Tally(Struct, frozen=True, kw_only=True):
     vectors: int = 0
 
 
-ANALYSIS = "analysis"  # the version of the analysis (text/terms.py) that made the postings
 STATEMENTS, FACTS, CONCEPTS = "statements", "facts", "concepts"
 # The views of the log, in the order in which they are derived, with the version of the code that derives each. Raise a
 # version where the code derives something else: the view is then derived again.

@@ -6,7 +6,7 @@
 -- One space's counters, nulls where there is none; with the models and facts of the store, and how far the views of the
 -- space are. Says at the same time whose rows the transaction is about from here on.
 -- name: space_by_name
-SELECT space, name, events, words, generation, words_upto, word_tail, epoch, last_seq,
+SELECT space, name, events, words, generation, words_upto, word_tail, epoch, last_seq, analysis,
        set_config('everyword.space', $1::bigint::text, true),
        (SELECT json_agg(json_build_array(id, models.name, version, dims, token_dims, models.state, near_spaces.state)
                         ORDER BY id)
@@ -16,8 +16,8 @@ SELECT space, name, events, words, generation, words_upto, word_tail, epoch, las
 FROM (SELECT 1) AS one LEFT JOIN spaces ON space = $1;
 
 -- name: add_space
-INSERT INTO spaces (space, name) VALUES ($1, $2)
-RETURNING space, name, events, words, generation, words_upto, word_tail, epoch, last_seq,
+INSERT INTO spaces (space, name, analysis) VALUES ($1, $2, $3)
+RETURNING space, name, events, words, generation, words_upto, word_tail, epoch, last_seq, analysis,
           set_config('everyword.space', space::text, true);
 
 -- The highest seq that was ever given, also to an event that is gone.
@@ -208,7 +208,7 @@ ORDER BY jobs.id LIMIT $3;
 -- name: take_owed_space
 SELECT spaces.name FROM (
   SELECT space, min(id) AS waiting FROM jobs WHERE due_at <= $1 GROUP BY space
-  UNION ALL SELECT space, 0 FROM spaces WHERE EXISTS ( -- a view that is behind, or has not begun
+  UNION ALL SELECT space, 0 FROM spaces WHERE analysis < $5 OR EXISTS ( -- a view that is behind, or has not begun
     SELECT 1 FROM unnest($3::text[], $4::bigint[]) AS known (name, version) LEFT JOIN views
       ON views.space = spaces.space AND views.name = known.name AND views.version = known.version
     WHERE coalesce(views.upto, 0) < spaces.last_seq)

@@ -56,6 +56,7 @@ from everyword.storage.rows import VIEWS, Model
 from everyword.storage.sql.queries import check_schema, newest_schema
 from everyword.storage.sql.snapshot import Caches, array, words
 from everyword.storage.sqlite import SqliteStore
+from everyword.text.terms import ANALYSIS_VERSION
 
 _NUMBER = re.compile(r"\d+")
 _LEFT_IN_TABLES = "pages of the server's tables and indexes, until settle(scrub=True) rewrites them"
@@ -155,7 +156,7 @@ class PostgresStore(Store):
                 snapshot = PostgresSnapshot(connection, self._caches, self._everywhere)
                 left_out = array([space_number(space) for space in but])
                 views = (words(list(VIEWS)), array(list(VIEWS.values())))
-                rows = snapshot.rows("take_owed_space", (now, left_out, *views))
+                rows = snapshot.rows("take_owed_space", (now, left_out, *views, ANALYSIS_VERSION))
                 yield rows[0][0] if rows else None
             finally:
                 _end(connection)

@@ -16,7 +16,6 @@ from everyword.storage.forgotten import SALT, Identity, hashed_path, tag_of
 from everyword.storage.nearest import unit_bounds, unit_of
 from everyword.storage.postings import Bm25, Postings, Ranking, Seqs, unpack
 from everyword.storage.rows import (
-    ANALYSIS,
     NOT_OWED,
     SCRUB_OWED,
     Access,
@@ -46,7 +45,6 @@ from everyword.storage.sql.row_mapping import (
 )
 from everyword.storage.sql.snapshot import Row, Snapshot, array, words
 from everyword.storage.sql.statements import StatementRows
-from everyword.text.terms import ANALYSIS_VERSION
 from everyword.types.events import Event, Filter, Receipt, Session, raw_event_id
 from everyword.types.service import ApiKey, Permission, Webhook
 from everyword.types.times import from_micros, optional_moment, to_micros
@@ -426,11 +424,6 @@ class FileReader:
         """Return a value that changes with each removal while removed words may still be on disk; else None."""
         kept = self.fact(SCRUB_OWED)
         return None if kept == NOT_OWED else kept
-
-    def analysis_version(self) -> int:
-        """Return the version of the term analysis that made the postings; the current one where there are none."""
-        kept = self.fact(ANALYSIS)
-        return ANALYSIS_VERSION if kept is None else int(kept)
 
     def api_keys(self) -> list[StoredKey]:
         """List keys, the oldest first."""

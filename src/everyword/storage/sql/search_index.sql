@@ -52,7 +52,7 @@ UPDATE spaces SET next_generation = next_generation + 1 WHERE {postgres: space}{
   RETURNING next_generation - 1;
 
 -- name: adopt_generation
-UPDATE spaces SET generation = $1, words_upto = $2, word_tail = $3, words = $4,
+UPDATE spaces SET generation = $1, words_upto = $2, word_tail = $3, words = $4, analysis = $6,
   events = (SELECT count(*) FROM events WHERE space = $5 AND record IS NULL) WHERE {postgres: space}{sqlite: id} = $5;
 
 -- Models and vectors

@@ -31,7 +31,7 @@ from everyword.storage.sql.reader import FileReader, Reader
 from everyword.storage.sql.row_mapping import event_values, indexed_meta, receipt_to_json
 from everyword.storage.sql.snapshot import Space, array
 from everyword.storage.sql.statements import StatementChanges
-from everyword.text.terms import searchable_terms
+from everyword.text.terms import ANALYSIS_VERSION, searchable_terms
 from everyword.types.events import Event, Receipt
 from everyword.types.service import ApiKey, Webhook
 from everyword.types.times import from_micros, optional_micros, to_micros
@@ -156,7 +156,7 @@ class Writer(Reader, StatementChanges, GraphChanges, ConceptChanges):
         self.sql.run("clear_word_tail", (into.id,))
         for seq, terms in tail:
             self.sql.run("insert_word_tail", (into.id, seq, terms.length, terms.packed))
-        self.sql.run("adopt_generation", (rebuild.generation, upto, len(tail), words, into.id))
+        self.sql.run("adopt_generation", (rebuild.generation, upto, len(tail), words, into.id, ANALYSIS_VERSION))
         self.sql.run("next_epoch", (into.id,))
         return True
 

@@ -5,15 +5,15 @@
 -- One space's counters, nulls where there is none; with the models and facts of the file, and how far the views of the
 -- space are. Read first in every snapshot.
 -- name: space_by_name
-SELECT spaces.id, spaces.name, events, words, generation, words_upto, word_tail, epoch, last_seq,
+SELECT spaces.id, spaces.name, events, words, generation, words_upto, word_tail, epoch, last_seq, analysis,
        (SELECT json_group_array(json_array(id, name, version, dims, token_dims, state) ORDER BY id) FROM models),
        (SELECT json_group_object(name, value) FROM facts_of_file),
        (SELECT json_group_array(json_array(name, upto, version)) FROM views WHERE space = spaces.id)
 FROM (SELECT 1) LEFT JOIN spaces ON name = ?;
 
 -- name: add_space
-INSERT INTO spaces (name) VALUES (?)
-RETURNING id, name, events, words, generation, words_upto, word_tail, epoch, last_seq;
+INSERT INTO spaces (name, analysis) VALUES (?, ?)
+RETURNING id, name, events, words, generation, words_upto, word_tail, epoch, last_seq, analysis;
 
 -- What new events go on from: the last seq that was ever given, when the last event was learned, the last position of a
 -- vector, and that of the last block.
