@@ -14,6 +14,7 @@ import pytest
 from everyword import Memory
 from everyword.errors import EverywordError, InvalidInput
 from everyword.memory import parts
+from everyword.types.events import Report
 
 WRONG = (
     *(None, True, -1, 10**30, 1.5, float("nan"), float("inf"), "", "x", "\ud800", "\x00"),
@@ -79,6 +80,29 @@ def test_an_error_of_the_callers_own_code_is_passed_on() -> None:
         memory.add("I live in Lisbon.", speaker="Ana")
         with pytest.raises(Mine):
             memory.admin.rebuild(progress=progress)
+
+
+def test_a_store_is_audited_seldom_and_not_for_a_wrong_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(error: Exception) -> None:
+        raise error
+
+    with Memory.open(":memory:", embedder="none") as memory:
+        memory.add("I live in Lisbon.", speaker="Ana")
+        audits = list[bool]()
+
+        def audit(_: object, *, deep: bool) -> Report:
+            audits.append(deep)
+            return Report(checked={})
+
+        monkeypatch.setattr(type(memory.scope.engine.store), "audit", audit)
+        for error in (TypeError("no len"), AttributeError("no get")):
+            with pytest.raises(type(error), match="no "):
+                memory.admin.rebuild(progress=lambda *_, error=error: fail(error))
+        assert audits == []
+        for _ in range(3):
+            with pytest.raises(KeyError):
+                memory.admin.rebuild(progress=lambda *_: fail(KeyError()))
+        assert len(audits) == 1
 
 
 def _is_needed(parameter: inspect.Parameter) -> bool:
