@@ -32,6 +32,14 @@ def _modes(folder: Path) -> dict[str, str]:
     return {str(one.relative_to(folder)): f"{one.stat().st_mode & 0o777:o}" for one in sorted(folder.rglob("*"))}
 
 
+@pytest.mark.parametrize("flags", [os.O_WRONLY, os.O_WRONLY | os.O_CREAT])
+def test_a_link_to_nothing_is_an_error(tmp_path: Path, flags: int) -> None:
+    (tmp_path / "link").symlink_to("nothing")
+    with pytest.raises(FileNotFoundError):
+        open_private(tmp_path / "link", flags)
+    assert not (tmp_path / "nothing").exists()
+
+
 @pytest.mark.parametrize("umask", UMASKS)
 def test_what_a_memory_makes_is_private(tmp_path: Path, umask: int) -> None:
     with _umask(umask), Memory.open(tmp_path / "memory.db", embedder="hashing") as memory:
