@@ -212,15 +212,11 @@ class AsyncMemory(_Awaited[Memory]):
         return await asyncio.to_thread(self.sync.on, what, notify if callable(callback) else callback)
 
     def watch(
-        self, *, kinds: Sequence[str] = (), every: float = 1.0, stop: Callable[[], bool] | None = None
+        self, *, kinds: Sequence[str] = (), every: float = 1.0, stop: threading.Event | None = None
     ) -> AsyncIterator[tuple[str, Any]]:
         """Go through what is new as it comes; see `Memory.watch`."""
-        left = threading.Event()
-
-        def ended() -> bool:
-            return left.is_set() or (stop is not None and stop())
-
-        return _each(self.sync.watch(kinds=kinds, every=every, stop=ended), left)
+        left = stop or threading.Event()
+        return _each(self.sync.watch(kinds=kinds, every=every, stop=left), left)
 
     async def _awaited(self, outcome: Awaitable[Any]) -> None:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
@@ -713,11 +714,12 @@ class Memory:
 
     @public
     def watch(
-        self, *, kinds: Sequence[str] = (), every: float = 1.0, stop: Callable[[], bool] | None = None
+        self, *, kinds: Sequence[str] = (), every: float = 1.0, stop: threading.Event | None = None
     ) -> Iterator[tuple[str, Any]]:
         """Go through what is new as it comes, whichever process writes: ("event", Event), ("intent", Intent) and so on.
 
-        kinds: which of event, concept, intent and job (default: all). every: seconds between two looks.
+        kinds: which of event, concept, intent and job (default: all). every: seconds between two looks. stop: ends it
+        at once when it is set.
         """
         from everyword.jobs.feed import ChangeKind, watch_changes
 
@@ -726,8 +728,8 @@ class Memory:
         if isinstance(kinds, str):
             raise InvalidInput("kinds is a list.", fix='Give it as ["intent"].')
         wanted = tuple(dict.fromkeys(map(_kind_of_change, kinds))) or tuple(ChangeKind)
-        scope, going = self.scope, stop or (lambda: False)
-        return watch_changes(scope.engine, scope.space, scope.wing, kinds=wanted, every=every, stop=going)
+        scope, ends = self.scope, stop or threading.Event()
+        return watch_changes(scope.engine, scope.space, scope.wing, kinds=wanted, every=every, stop=ends)
 
     @public
     def close(self) -> None:

@@ -23,7 +23,7 @@ from everyword.engine.retry import again
 from everyword.errors import ModelError, StoreBusy, StoreFull
 from everyword.models.protocol import Embedder
 from everyword.settings import Settings
-from everyword.storage.protocol import FileWriter, Reader, Store, Writer
+from everyword.storage.protocol import FileWriter, Reader, Store, Workplace, Writer
 from everyword.storage.rows import CONCEPTS, EMBED, FACTS, STATEMENTS, VIEWS, Job, Model
 from everyword.types.events import ASSISTANTS
 
@@ -65,11 +65,20 @@ def with_sources(settings: Settings, views: Iterable[str]) -> tuple[str, ...]:
 
 
 def behind(reader: Reader, views: Sequence[str], *, most: int = 1 << 62) -> int:
-    """Count the events that the slowest of some views has not applied, up to a number of them."""
+    """Count the events that the slowest of some views has not applied and could apply now, up to a number of them."""
     if not views or not reader.last_seq:
         return 0
     cursors = reader.cursors()
-    return reader.count_behind(min(cursors[view] for view in views), most=most)
+    count = reader.count_behind(min(cursors[view] for view in views), most=most)
+    if count and CONCEPTS in views and _waits_for_vectors(reader, cursors[CONCEPTS]):
+        return behind(reader, [view for view in views if view != CONCEPTS], most=most)
+    return count
+
+
+def _waits_for_vectors(reader: Reader, upto: int) -> bool:
+    """Return whether the vectors of the event after `upto` are still to be made."""
+    owed = reader.vectors_owed_from()
+    return owed is not None and all(seq >= owed for seq, _ in reader.log(after=upto, limit=1))
 
 
 def lag(reader: Reader) -> dict[str, int]:
@@ -91,8 +100,8 @@ def catch_up(
 ) -> int:
     """Apply the log to some views, up to the last event at this moment; return the number of events applied.
 
-    for_question: apply only a few events, for a second at most, also where others hold the write lock; the background
-    does the rest. Takes the write lock only where a view is behind.
+    for_question: apply only a few events, for a second at most, also where others hold the write lock; a thread in the
+    background or a worker does the rest. Takes the write lock only where a view is behind.
     """
     if engine.store.read_only:
         return 0
@@ -101,9 +110,11 @@ def catch_up(
         if not missing:
             return 0
     if for_question and missing > _FEW:
-        for deriver in tuple(_known):
-            deriver.wake(space, after_question_of=engine)
-        return 0
+        derivers = [one for one in tuple(_known) if one.works_for(engine)]
+        for one in derivers:
+            one.wake(space, pause_s=_AFTER_QUESTION_S)
+        if derivers or isinstance(engine.store, Workplace):
+            return 0
     end = time.monotonic() + _FEW_S if for_question else None
     limit, total, waiting = _FIRST_SLICE if for_question else BATCH, 0, set[str]()
     while end is None or time.monotonic() < end:
@@ -208,19 +219,20 @@ class BackgroundDeriver:
         self._process = os.getpid()  # a forked child has neither the thread nor, perhaps, the lock
         _known.add(self)
 
-    def wake(self, space: str, *, after_question_of: Engine | None = None) -> None:
+    def works_for(self, engine: Engine) -> bool:
+        return os.getpid() == self._process and self._engine() is engine
+
+    def wake(self, space: str, *, pause_s: float = 0.0) -> None:
         """Note that a space was written to; return at once.
 
-        after_question_of: an engine that was asked a question while views are far behind. If it is this thread's, the
-        work begins after a pause: a process that asks once and ends does not wait for it.
+        pause_s: wait so long before the work begins, so that a process that asks once and ends does not wait for it.
         """
-        if os.getpid() != self._process or after_question_of not in (None, self._engine()):
+        if os.getpid() != self._process:
             return
         with self._changed:
             if self._stopping or threading.current_thread() is self._thread:
                 return
             self._spaces.add(space)
-            pause_s = _AFTER_QUESTION_S if after_question_of else 0.0
             self._written_at = max(self._written_at, time.monotonic() + pause_s)
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._run, name="everyword-deriver", daemon=True)
@@ -265,7 +277,7 @@ class BackgroundDeriver:
     def _work_on(self, engine: Engine, space: str) -> None:
         limit, encoding = _FIRST_SLICE, engine.settings.embed_on_write
         left: tuple[str, ...] = views_of(engine.settings)
-        while left and self._is_quiet():
+        while (left or encoding) and self._is_quiet():
             begun = time.monotonic()
             try:
                 if encoding:
