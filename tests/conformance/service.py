@@ -129,5 +129,6 @@ class ServiceConformance:
             seen = [(row.kind, row.attempts, row.error) for row in rows]
             assert seen == [("embed", 1, "no model"), ("embed", 0, None)]
             assert reader.jobs_of(after=rows[0].id, limit=10) == rows[1:]
+            assert (reader.jobs_of(kind="embed", limit=10), reader.jobs_of(kind="plan", limit=10)) == (rows, [])
             assert reader.job_counts() == {"embed": (2, 1)}
             assert reader.file.next_job_due() == 0

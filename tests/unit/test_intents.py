@@ -76,6 +76,14 @@ def test_a_task_with_a_date_is_due_that_day(memory: Memory) -> None:
     assert memory.intents.get(intent.id) == intent
 
 
+def test_a_busy_wing_hides_no_intents_of_another(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("everyword.knowledge.intents.MOST_TODOS", 2)
+    for wing in ("quiet", "busy", "busy", "busy"):
+        memory.wing(wing).add(BILL, speaker="Leo", at=START)
+        memory.add("I plan to visit Rome.", wing=wing, key=str(memory.stats().events), speaker="Leo", at=START)
+    assert len(memory.wing("quiet").intents.list()) == 2
+
+
 def test_a_plan_is_one_without_a_date(memory: Memory) -> None:
     say(memory, "I plan to visit Rome.")
     (intent,) = memory.intents.list()

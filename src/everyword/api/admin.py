@@ -76,6 +76,7 @@ from everyword.types.times import as_datetime, from_micros, to_micros
 
 _LONGEST_URL = 2_000  # characters
 _MOST_A_PAGE = 1_000
+_JOBS_AT_ONCE = 500  # read with their events
 _MOST_PARTS = 1_000  # of a span of time: no screen is wider
 _MOST_NAMES = 500  # to choose from
 # One number, or a time in microseconds and a number.
@@ -208,14 +209,17 @@ class Admin:
     @public
     def jobs(self, *, limit: int = 100) -> list[Waiting]:
         """List the work of this space that waits: vectors that a model owes, readings of an LLM ..., oldest first."""
+        most, after, found = checked_count("limit", limit, NO_LIMIT), 0, list[Waiting]()
         with self.scope.reader(STATEMENTS) as reader:
-            rows = reader.jobs_of(limit=checked_count("limit", limit, NO_LIMIT))
-            events = reader.fetch([row.seq for row in rows])
-        return [
-            waiting(row, events.get(row.seq))
-            for row in rows
-            if self.scope.wing is None or (row.seq in events and events[row.seq].wing == self.scope.wing)
-        ]
+            while len(found) < most and (rows := reader.jobs_of(after=after, limit=_JOBS_AT_ONCE)):
+                events = reader.fetch([row.seq for row in rows])
+                found += [
+                    waiting(row, events.get(row.seq))
+                    for row in rows
+                    if self.scope.wing is None or (row.seq in events and events[row.seq].wing == self.scope.wing)
+                ]
+                after = rows[-1].id
+        return found[:most]
 
     @public
     def job_counts(self) -> dict[str, tuple[int, int]]:

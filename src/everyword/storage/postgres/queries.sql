@@ -331,7 +331,8 @@ SELECT CASE %(table)s WHEN 'events' THEN (SELECT max(seq) FROM events WHERE spac
   WHEN 'receipts' THEN (SELECT max(id) FROM receipts WHERE space = %(space)s) END;
 
 -- name: jobs_of_space
-SELECT id, kind, seq, attempts, due_at, error FROM jobs WHERE space = $1 AND id > $2 ORDER BY id LIMIT $3;
+SELECT id, kind, seq, attempts, due_at, error FROM jobs WHERE space = $1 AND id > $2
+  AND ($4::text IS NULL OR kind = $4) ORDER BY id LIMIT $3;
 
 -- name: jobs_by_kind
 SELECT kind, count(*), count(*) FILTER (WHERE attempts > 0) FROM jobs WHERE space = $1 GROUP BY kind ORDER BY kind;

@@ -374,9 +374,9 @@ class Reader(StatementRows, GraphRows, ConceptRows):
         """Tell where a space's rows of a table stand: none is behind that number now, all to come will be."""
         return self._one("last_number", table=table) or 0
 
-    def jobs_of(self, *, after: int = 0, limit: int) -> list[JobRow]:
-        """List the work of a space that waits, oldest first, from behind a number."""
-        return [JobRow(*row) for row in self._rows("jobs_of_space", after, limit)]
+    def jobs_of(self, *, kind: str | None = None, after: int = 0, limit: int) -> list[JobRow]:
+        """List the work of a space that waits, oldest first, after a number."""
+        return [JobRow(*row) for row in self._rows("jobs_of_space", after, limit, kind)]
 
     def job_counts(self) -> dict[str, tuple[int, int]]:
         """Count by kind what waits, and what of it failed before."""

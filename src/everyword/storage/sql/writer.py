@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from msgspec.structs import replace
@@ -20,6 +20,7 @@ from everyword.storage.rows import (
     Draft,
     FileRead,
     Job,
+    JobRow,
     Known,
     Model,
     Rebuild,
@@ -37,6 +38,7 @@ from everyword.types.service import ApiKey, Webhook
 from everyword.types.times import from_micros, optional_micros, to_micros
 from everyword.types.trust import source_of
 
+J = TypeVar("J", Job, JobRow)
 _TERMS_AT_ONCE = 500  # whose chunks are read together when events are taken out of them
 
 
@@ -424,7 +426,7 @@ class FileWriter(FileReader):
         """Take work that is due, so that nobody else does before `until`."""
         return [Job(*row) for row in self.sql.rows("take_jobs", (until, kind, now, limit))]
 
-    def finish_jobs(self, jobs: Sequence[Job]) -> list[Job]:
+    def finish_jobs(self, jobs: Sequence[J]) -> list[J]:
         """Remove jobs that are done; give those that were still there."""
         gone = {row[0] for row in self.sql.rows("finish_jobs", (array([job.id for job in jobs]),))}
         return [job for job in jobs if job.id in gone]

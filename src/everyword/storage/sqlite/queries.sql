@@ -227,7 +227,8 @@ AND meta -> :path_0 = :value_0;
 SELECT seq FROM sqlite_sequence WHERE name = :table;
 
 -- name: jobs_of_space
-SELECT jobs.id, kind, seq, attempts, due_at, error FROM jobs WHERE space = ? AND id > ? ORDER BY id LIMIT ?;
+SELECT jobs.id, kind, seq, attempts, due_at, error FROM jobs WHERE space = ?1 AND id > ?2
+  AND (?4 IS NULL OR kind = ?4) ORDER BY id LIMIT ?3;
 
 -- name: jobs_by_kind
 SELECT kind, count(*), sum(attempts > 0) FROM jobs WHERE space = ? GROUP BY kind ORDER BY kind;
