@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
@@ -163,8 +164,9 @@ class Memory:
         which go before those of `settings`.
         """
         chosen, stages, clock = settings_of(settings, options), recipe_of(recipe), checked_clock(clock)
-        store = open_store(location, chosen, create=create)
-        try:
+        with ExitStack() as on_failure:
+            store = open_store(location, chosen, create=create)
+            on_failure.callback(store.close)
             engine = Engine(
                 store=store,
                 models=Models(embedder, models),
@@ -175,6 +177,7 @@ class Memory:
                 reranker_spec=reranker,
                 llm_spec=llm,
             )
+            on_failure.callback(engine.close)
             # A wrong setting is told at once, not at the first question.
             _ = engine.llm, engine.reranker
             if chosen.chosen_profile != DEFAULT_PROFILE:
@@ -186,10 +189,8 @@ class Memory:
             if chosen.background and not store.read_only and not isinstance(store, Workplace):
                 deriver = BackgroundDeriver(engine)
                 engine.listeners.append(deriver.wake)
+            on_failure.pop_all()
             return cls(scope, owner=True, deriver=deriver)
-        except BaseException:
-            store.close()
-            raise
 
     # Scopes
 
@@ -738,8 +739,10 @@ class Memory:
             if self._deriver is not None:
                 self._deriver.close()
             self.scope.engine.accesses.flush_all(self.scope.engine.store)
-            self.scope.engine.store.close()
-            self.scope.engine.close()
+            try:
+                self.scope.engine.store.close()
+            finally:
+                self.scope.engine.close()
 
     def __enter__(self) -> Memory:
         return self

@@ -56,12 +56,26 @@ def new_file(target: Path) -> Generator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(partial, target)
+        name_new(partial, target)
+    except FileExistsError as error:
+        raise BadLocation(f"{target} exists already; nothing is overwritten. Choose another name.") from error
     except OSError as error:
         raise BadLocation(f"{target} can't be written ({error.strerror}).") from error
     finally:
         with suppress(OSError):
             partial.unlink()
+
+
+def name_new(partial: Path, target: Path) -> None:
+    """Give a complete file its name; FileExistsError where another file has it by now."""
+    try:
+        os.link(partial, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        os.replace(partial, target)
+    else:
+        partial.unlink()
 
 
 def replace_file(path: str | os.PathLike[str], content: bytes, *, like: str | os.PathLike[str] | None = None) -> None:

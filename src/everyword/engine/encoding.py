@@ -26,6 +26,7 @@ from everyword.text.rendering import encoder_prefix
 from everyword.text.spans import windows
 from everyword.types.events import Event
 
+_MOST_NOTICES = 50  # kept, the latest: their texts may hold changing numbers
 _PROBE = "probe"  # a text that every embedder takes, to tell a text that it refuses from one that takes none
 
 
@@ -104,7 +105,7 @@ class Models:
     def say(self, notice: str) -> None:
         """Warn the caller once."""
         if notice not in self.notices:
-            self.notices.append(notice)
+            self.notices[:] = [*self.notices[1 - _MOST_NOTICES :], notice]
             warnings.warn(notice, EverywordNotice, stacklevel=2)
 
     def _load_wanted(self, active: Model | None) -> Embedder | None:

@@ -201,7 +201,7 @@ def write_record(
 
     def draft() -> Draft:
         with engine.store.reader(space) as reader:
-            number = reader.tally().records + 1
+            number = reader.count_records() + 1
         at = engine.clock()
         event = Event(
             text=text,

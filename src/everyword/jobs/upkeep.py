@@ -5,7 +5,6 @@ Workers, any number of processes on any number of machines, share the work that 
 
 from __future__ import annotations
 
-import dataclasses
 import secrets
 import threading
 import time
@@ -366,7 +365,4 @@ def _work_on_one_space(engine: Engine, place: Workplace, skipped: dict[str, floa
     with place.owed(now=engine.now(), but=sorted(skipped)) as space:
         if space is None:
             return None, 0
-        # Pass loaded models on: loading them for each space would take seconds.
-        models = {"llm_spec": engine.llm, "reranker_spec": engine.reranker}
-        of_one = dataclasses.replace(engine, store=place.only(space), **models)
-        return space, sum(settle(of_one, silent))
+        return space, sum(settle(engine.on(place.only(space)), silent))

@@ -94,7 +94,9 @@ def read_beside(path: Path) -> Generator[None]:
     finally:
         if inode is not None:
             with _changed:
-                _read.subtract([inode])
+                _read[inode] -= 1
+                if not _read[inode]:
+                    del _read[inode]
                 _changed.notify_all()
 
 

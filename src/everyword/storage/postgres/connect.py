@@ -165,19 +165,19 @@ class Pool:
     def _begun(self, begin: bytes, deadline: float) -> tuple[Connection, Answers]:
         self._outage.check()
         while True:
-            connection = None
             try:
                 connection = self._idle_or_new()
-                answers = connection.execute(begin)
+                try:
+                    answers = connection.execute(begin)
+                except BaseException:
+                    connection.close()
+                    raise
                 self._outage.end()
                 return connection, answers
             except (pg.LockNotAvailable, pg.QueryCanceled):  # it is there, and others hold what is waited for
-                if connection is not None:
-                    connection.close()
                 raise
             except psycopg.OperationalError:
-                if connection is not None:
-                    connection.close()  # the server went away while it was idle: the next one may do, or a new one
+                pass  # the server went away while the connection was idle: the next one may do, or a new one
             except StoreUnreachable as error:
                 # It was there before: a restart, or another server taking over. Nothing has been done yet, so wait.
                 if self._outage.lasts_too_long(error) or time.monotonic() + _BETWEEN_TRIES_S > deadline:

@@ -163,6 +163,9 @@ DELETE FROM near WHERE space = $1 AND unit = ANY($2::bigint[]);
 -- name: drop_near
 DELETE FROM near WHERE unit BETWEEN $1 AND $2;
 
+-- name: drop_near_space
+DELETE FROM near_spaces WHERE space = $1 AND model = $2;
+
 -- name: drop_near_spaces
 DELETE FROM near_spaces WHERE model = $1;
 

@@ -127,7 +127,7 @@ class PostgresStore(Store):
             raise StoreReadOnly
         begin = [self._begin_writing]
         if patience_s is not None:
-            begin.append(b"SET LOCAL lock_timeout = %d" % (patience_s * 1000))
+            begin.append(b"SET LOCAL lock_timeout = %d" % _milliseconds(patience_s))
         if space is not None:
             begin.append(turn_of(self._place.schema, space))
         with self._in_our_words(), self._pool.taken(b"; ".join(begin)) as (connection, answers):
@@ -198,7 +198,7 @@ class PostgresStore(Store):
         # A plain VACUUM frees the space of removed rows and leaves their bytes in it. Only a new file has none of them.
         self._check_usable()
         with self.plain_connection() as connection:
-            wait_ms = int(self._settings.busy_timeout_s * 1000)
+            wait_ms = _milliseconds(self._settings.busy_timeout_s)
             connection.execute(sql.SQL("SET lock_timeout = {}").format(sql.Literal(wait_ms)))
             for name in self._tables(connection):
                 _rewrite(connection, sql.Identifier(self._place.schema, name))
@@ -245,7 +245,7 @@ class PostgresStore(Store):
             check_schema(have, "postgres", read_only=self.read_only)
             vectors_in = vector_schema(connection)
             self._path = search_path(self._place, vectors_in)
-            wait_ms = int(self._settings.busy_timeout_s * 1000)
+            wait_ms = _milliseconds(self._settings.busy_timeout_s)
             more: list[sql.Composable] = [sql.SQL("lock_timeout = {}").format(sql.Literal(wait_ms))]
             if self._settings.durability == "normal":
                 more.append(sql.SQL("synchronous_commit = off"))
@@ -355,6 +355,11 @@ def _rewrite(connection: Connection, table: sql.Identifier) -> None:
     connection.execute(sql.SQL("ANALYZE {}").format(table))
 
 
+def _milliseconds(seconds: float) -> int:
+    """Convert a time to wait for a lock; 0 would be for ever."""
+    return max(1, round(seconds * 1000))
+
+
 def _last_row(answers: Answers) -> Sequence[Any]:
     """Read the row of the last query of several that were sent as one."""
     while answers.nextset():
@@ -391,7 +396,8 @@ def _build_near(store: PostgresStore) -> int:
         while state == "wanted":
             with store.transaction() as sql:
                 state = _filled_on(sql, space, model)
-        _index(store, space, model)
+        if state == "filled":
+            _index(store, space, model)
     return len(wanted)
 
 
@@ -421,11 +427,12 @@ def _filled_on(sql: PostgresTransaction, space: str, model: Model) -> str:
 
 
 def _index(store: PostgresStore, space: str, model: Model) -> None:
-    with store.transaction() as sql:
+    with store.transaction(space=space) as sql:
         into = sql.space_to_write(space)
         table = sql.one("table_of_near", (into.id,))
-    if table is None:
-        return
+        if table is None:  # all was forgotten: the space asks again when it has grown again
+            sql.run("drop_near_space", (into.id, model.id))
+            return
     low, high = unit_bounds(model.id)
     name = f"near_{into.id & 0xFFFFFFFFFFFFFFFF:x}_{model.id}"
     with store.plain_connection() as connection:

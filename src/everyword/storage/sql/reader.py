@@ -382,6 +382,9 @@ class Reader(StatementRows, GraphRows, ConceptRows):
         """Count by kind what waits, and what of it failed before."""
         return {kind: (waiting, failed) for kind, waiting, failed in self._rows("jobs_by_kind")}
 
+    def count_records(self) -> int:
+        return self._one("count_records")
+
     def tally(self) -> Tally:
         row = self.row
         if row is None:
@@ -390,7 +393,7 @@ class Reader(StatementRows, GraphRows, ConceptRows):
         active = next((model for model in self._file.models() if model.state == "active"), None)
         return Tally(
             events=row.events,
-            records=self._one("count_records"),
+            records=self.count_records(),
             sessions=sessions,
             speakers=speakers,
             wings=wings,

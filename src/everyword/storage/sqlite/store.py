@@ -113,10 +113,14 @@ class SqliteStore(Store):
         if not self._is_ours():
             return
         # A thread that is writing finishes first; those that wait behind it are told that the store is closed.
-        with in_our_words(), self._turn.taken_here(), in_use(self), self._memory_guard:
-            self._close_connections()
-            self._turn.close()
-            self._held.release()
+        try:
+            with in_our_words(), self._turn.taken_here(), in_use(self), self._memory_guard:
+                self._close_connections()
+                self._turn.close()
+                self._held.release()
+        except BaseException:
+            self.closed = False  # so that it can be tried again
+            raise
 
     def disconnect(self) -> None:
         """Close the connections to a file before a fork; they are opened again when they are next needed."""
