@@ -179,7 +179,7 @@ class Memory:
             )
             on_failure.callback(engine.close)
             # A wrong setting is told at once, not at the first question.
-            _ = engine.llm, engine.reranker
+            _ = engine.llm, engine.reranker, tokenizer and engine.tokenizer
             if chosen.chosen_profile != DEFAULT_PROFILE:
                 from everyword.knowledge.concept_graph import load_profile
 

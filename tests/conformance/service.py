@@ -49,12 +49,12 @@ class ServiceConformance:
     def test_a_webhook_moves_only_from_where_it_stands(self, store: Store) -> None:
         with store.file_writer() as writer:
             writer.put_webhook(HOOK, "secret")
-            writer.fail_webhook(HOOK, error="no answer", due_at=NOW)
+            writer.fail_webhook(HOOK, error="no \ud800answer", due_at=NOW)
         with store.file_reader() as reader:
             [stored] = reader.webhooks()
             webhook = stored.webhook
             assert stored.secret == "secret"
-            assert (webhook.attempts, webhook.error, webhook.delivered) == (1, "no answer", 0)
+            assert (webhook.attempts, webhook.error, webhook.delivered) == (1, "no ?answer", 0)
             assert webhook.due_at is not None
             assert replace(webhook, attempts=0, error=None, due_at=None) == HOOK
         with store.file_writer() as writer:

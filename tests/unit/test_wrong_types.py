@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from everyword import Memory
-from everyword.errors import EverywordError, InvalidInput
+from everyword.errors import EverywordError, InvalidInput, InvalidSetting
 from everyword.memory import parts
 from everyword.types.events import Report
 
@@ -67,6 +67,14 @@ def test_the_error_names_the_argument() -> None:
         memory.add("I live in Lisbon.", speaker="Ana")
         with pytest.raises(InvalidInput, match="limit"):
             memory.recall("Lisbon", limit=object())  # type: ignore[arg-type]
+        with pytest.raises(InvalidInput, match="about must be str or None, not 50000"):
+            memory.statements(about=50_000)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["reader", "tokenizer", "models"])
+def test_a_setting_of_a_wrong_type_is_told_at_once(name: str) -> None:
+    with pytest.raises(InvalidSetting, match=name):
+        Memory.open(":memory:", embedder="none", **{name: 5})  # type: ignore[arg-type]
 
 
 def test_an_error_of_the_callers_own_code_is_passed_on() -> None:

@@ -301,5 +301,7 @@ def _type_name(hint: Any) -> str:
 
 def _shown(value: object) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return f"{value:.3g}" if isinstance(value, float) else f"a number of {value.bit_length()} bits"
+        if isinstance(value, float):
+            return f"{value:.3g}"
+        return str(value) if abs(value) < _INT64 else f"a number of {value.bit_length()} bits"
     return type(value).__name__

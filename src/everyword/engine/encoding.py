@@ -46,6 +46,8 @@ class Models:
     """Loads embedders on first use and matches them with the models of a store."""
 
     def __init__(self, spec: EmbedderSpec, folder: str | os.PathLike[str] | None) -> None:
+        if not isinstance(cast(object, folder), str | os.PathLike | None):
+            raise InvalidSetting(f"models must be a folder, not {folder!r}.")
         self._spec = spec
         self.folder = folder
         self._lock = threading.Lock()

@@ -383,7 +383,7 @@ class FileWriter(FileReader):
 
     def fail_webhook(self, webhook: Webhook, *, error: str, due_at: int) -> None:
         """Note that a delivery failed, and when to try again."""
-        self.sql.run("fail_webhook", (due_at, error, webhook.id, webhook.position))
+        self.sql.run("fail_webhook", (due_at, storable_error(error), webhook.id, webhook.position))
 
     def delete_webhook(self, id: str) -> bool:
         """Remove a webhook; False where there is none."""
