@@ -262,6 +262,8 @@ class Client(_Remote):
 
     def space(self, name: str, *, walled: bool = True, editor: str | None = None) -> Client:
         """Give a client of another space; who edits is who holds the key."""
+        if editor is not None:
+            raise InvalidInput("The author of edits through a service is the name of the key.", fix="Leave editor out.")
         return object.__new__(Client)._of(self.connection.scoped(name, None), owner=False)
 
     def wing(self, name: str) -> Client:

@@ -30,6 +30,7 @@ from everyword.api.arguments import (
 )
 from everyword.api.facts import list_entities, list_facts
 from everyword.api.imports import LOOK_EVERY_S, follow_path, import_path, write_events
+from everyword.api.pages import entries_after
 from everyword.api.questions import MOST_HITS, search_hits
 from everyword.api.scope import Scope, in_pages, public, public_in_steps, public_resumable
 from everyword.api.statements import statement_filter
@@ -52,7 +53,6 @@ from everyword.types.events import (
     Report,
     Session,
     SessionOrder,
-    fingerprint,
 )
 from everyword.types.graph import Entity, Fact
 from everyword.types.records import Record, RecordKind, record_of
@@ -451,17 +451,10 @@ class Admin:
         """Read a page of sessions(); cursor: the `next` of the page before."""
         which = self.scope.filter(**conditions)
         most, by = checked_count("limit", limit, _MOST_A_PAGE), checked_order(order)
-        begin, last = (0, None) if cursor is None else _numbers(cursor, 2)
-        begin = max(0, begin)
         with self.scope.reader(STATEMENTS, FACTS) as reader:
-            rows = list_sessions(reader, which, by, limit=begin + most + 1)
-            if last is not None and [_number_of(one) for one in rows[begin - 1 : begin]] != [last]:
-                # Sessions came or went since: go on behind the last one that was shown.
-                rows = list_sessions(reader, which, by)
-                begin = next((place for place, one in enumerate(rows, 1) if _number_of(one) == last), begin)
-            shown = with_summaries(reader, rows[begin : begin + most], which)
-        end = begin + most
-        return Page(shown, next=_cursor(end, _number_of(shown[-1])) if len(rows) > end else None)
+            entries = entries_after(cursor, most, lambda limit: list_sessions(reader, which, by, limit=limit))
+            shown = with_summaries(reader, entries.found[:most], which)
+        return Page(shown, next=entries.next(most))
 
     @public
     def page_of_statements(
@@ -582,11 +575,6 @@ def _checked_kinds(kinds: Sequence[str]) -> tuple[str, ...]:
 
 def _cursor(*numbers: int) -> str:
     return ".".join(map(str, numbers))
-
-
-def _number_of(session: Session) -> int:
-    """Derive a number by which a cursor knows a session again."""
-    return int.from_bytes(fingerprint("session", session.name)[:6])
 
 
 def _numbers(cursor: str, count: int) -> tuple[int, ...]:

@@ -192,7 +192,7 @@ def embed_each(embedder: Embedder, events: Sequence[Event]) -> list[tuple[UnitVe
 
 def ask(embedder: Embedder, text: str) -> Question:
     """Encode a question; any failure of the embedder raises EmbeddingFailed."""
-    with _as_embedding_failed(embedder):
+    with _as_embedding_failed():
         question = embedder.question(text)
         card = embedder.card
         if not _is_vector(question.pooled, card.dims) or not np.isfinite(question.pooled).all():
@@ -203,7 +203,7 @@ def ask(embedder: Embedder, text: str) -> Question:
 
 
 def _encoded(embedder: Embedder, texts: Sequence[str]) -> list[Passage]:
-    with _as_embedding_failed(embedder):
+    with _as_embedding_failed():
         encoded = list(embedder.passages(texts))
         card = embedder.card
         if len(encoded) != len(texts) or not all(_is_storable(one, card.dims) for one in encoded):
@@ -224,7 +224,7 @@ def _is_vector(given: object, dims: int) -> bool:
 
 
 @contextmanager
-def _as_embedding_failed(embedder: Embedder) -> Generator[None]:
+def _as_embedding_failed() -> Generator[None]:
     # An embedder may be the caller's code. Whatever it raises must not lose the event.
     try:
         yield
