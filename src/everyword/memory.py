@@ -197,8 +197,8 @@ class Memory:
     def space(self, name: str, *, walled: bool = False, editor: str | None = None) -> Memory:
         """Give a handle on another space of the same file. Nothing crosses between spaces.
 
-        walled: one that does not even tell where the file is, what it weighs and how many others it holds. editor: who
-        is named as the author of all edits through this handle, whatever `by` says.
+        walled: hide the file's location, its size and the number of other spaces. editor: the author of all edits
+        through this handle; overrides `by`.
         """
         checked = checked_name("space", name, self.scope.engine.settings)
         return Memory(Scope(self.scope.engine, checked, walled=walled, editor=editor))
@@ -218,7 +218,7 @@ class Memory:
 
     @property
     def notices(self) -> list[str]:
-        """List what works in a lesser way than asked for, and why."""
+        """List what works less well than requested, and why."""
         return list(self.scope.engine.models.notices)
 
     # Writing
@@ -688,7 +688,7 @@ class Memory:
 
     @public
     def changes(self, *, after: str | None = None, limit: int = 100) -> Feed:
-        """Read what happened behind a position: events, statements, concepts, intents, jobs, what was forgotten.
+        """Read what happened after a position: events, statements, concepts, intents, jobs, what was forgotten.
 
         Each kind is in order. An intent is told again whenever an event speaks of it, as it stands now.
         after: the `position` of the feed before; None begins at the beginning, "now" gives only the position to go on
@@ -704,8 +704,8 @@ class Memory:
     def on(self, what: str, callback: Callable[[Any], None]) -> Callable[[], None]:
         """Call a function with each new "event", "concept", "intent" or "job" that a write of this process brings.
 
-        Gives a function that ends it. Never twice with the same one; of intents and concepts, with a few an hour at
-        most. An error in the function is a notice: what was written is written.
+        Returns a function that unsubscribes. Each item is reported once; intents and concepts at most a few per hour.
+        An error in the function is a notice: what was written is written.
         """
         from everyword.jobs.feed import subscribe
 
@@ -766,7 +766,7 @@ def _kind_of_change(what: str) -> ChangeKind:
 
     found = chosen(ChangeKind, "what", what)
     if found is None:
-        raise InvalidInput("what is missing.", fix=f"Choose one of {', '.join(ChangeKind)}.")
+        raise InvalidInput("Parameter `what` is missing.", fix=f"Choose one of {', '.join(ChangeKind)}.")
     return found
 
 

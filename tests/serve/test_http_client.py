@@ -356,7 +356,7 @@ def test_what_another_program_answers_is_no_answer(tmp_path: Path, answer: httpx
             lambda: client.admin.backup(tmp_path / "a.db"),
         ]
         for call in calls:
-            with pytest.raises(ServiceError, match=r"not as Everyword does.*version"):
+            with pytest.raises(ServiceError, match=r"didn't come from an Everyword service.*version"):
                 call()
     assert list(tmp_path.iterdir()) == []
 

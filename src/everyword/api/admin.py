@@ -253,7 +253,7 @@ class Admin:
 
     @public
     def pulse(self) -> str:
-        """Give a word that changes when something happens in the file: cheap to ask, for those who wait."""
+        """Return a string that changes whenever the file changes; cheap to poll."""
         with self.scope.engine.store.file_reader() as reader:
             return reader.pulse()
 
@@ -290,7 +290,7 @@ class Admin:
 
     @public
     def api_keys(self) -> list[ApiKey]:
-        """List keys, also those that ended, without what opens."""
+        """List keys, including expired and revoked ones, without their secrets."""
         with self.scope.engine.store.file_reader() as reader:
             return [stored.key for stored in reader.api_keys()]
 
@@ -321,7 +321,7 @@ class Admin:
 
     @public
     def add_webhook(self, url: str, *, kinds: Sequence[str] = ()) -> NewWebhook:
-        """Let an address be told of what happens in this space from now on; `everyword serve` does the telling.
+        """Send this space's changes to an address from now on; `everyword serve` delivers them.
 
         kinds: which news, such as "event" (default: all). Deliveries are signed with the secret, which is shown this
         once.
@@ -348,16 +348,16 @@ class Admin:
 
     @public
     def remove_webhook(self, id: str) -> None:
-        """Tell an address no more."""
+        """Remove a webhook."""
         with self.scope.engine.store.file_writer() as writer:
             if not writer.delete_webhook(id):
                 raise NotFound(f"There is no webhook {id!r}.", fix="See everyword webhooks list.")
 
     @public
     def deliver_webhooks(self, send: Send, lay: FeedToJson, *, going_on: Callable[[], bool] | None = None) -> int:
-        """Send every webhook of the file what waits for it; count what was taken. `everyword serve` does this.
+        """Deliver what is due to every webhook; return the number of deliveries. `everyword serve` does this.
 
-        send: posts a body with headers to an address and gives what is wrong, or None. lay: news as a JSON document.
+        send: posts a body with headers to an address and returns an error text or None. lay: news as a JSON document.
         going_on: called before each delivery; False stops.
         """
         return deliver(self.scope.engine, send, lay, going_on or (lambda: True))
@@ -386,7 +386,7 @@ class Admin:
             begin = found.first_at or 0 if which.since is None else to_micros(which.since)[0]
             end = (found.last_at or 0) + 1 if which.until is None else to_micros(which.until)[0]
             end = max(begin, end)
-            # The last part ends behind the last event.
+            # The last part ends after the last event.
             width = max(1, -(-(end - begin) // most))
             counts = [found.events] + [0] * (most - 1)
             if most > 1 and found.events:

@@ -101,7 +101,7 @@ class Intents:
 
 
 def intents_of_the_minute(scope: Scope, reader: Reader, now: datetime) -> list[Intent]:
-    """Compute intents once a minute: who looks again finds them where they were, and at once."""
+    """Return the intents as of this minute, cached, so that repeated reads are fast and agree."""
     from everyword.knowledge.intents import cached_intents
 
     minute = now.replace(second=0, microsecond=0)

@@ -46,7 +46,7 @@ class Space(Struct, frozen=True):
         )
 
 
-class Extent(Struct, frozen=True):
+class EventRange(Struct, frozen=True):
     """The number of events, and the times of the first and the last one in microseconds."""
 
     events: int
@@ -274,7 +274,7 @@ class PlanRow(Struct, frozen=True):
     body: str
 
 
-class Reach(Struct, frozen=True):
+class SessionSize(Struct, frozen=True):
     """How many events a session has, and the first of them to arrive."""
 
     events: int

@@ -403,7 +403,7 @@ CREATE TABLE api_keys (
   revoked_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
--- A webhook is its own queue: everything behind its position in the feed of its space waits to be sent.
+-- A webhook is its own queue: everything after its position in the feed of its space waits to be sent.
 CREATE TABLE webhooks (
   id TEXT PRIMARY KEY,
   space TEXT NOT NULL,
@@ -502,7 +502,7 @@ CREATE INDEX fold_journal_seq ON fold_journal (space, seq);
 CREATE INDEX fold_journal_node ON fold_journal (space, node);
 CREATE INDEX fold_journal_target ON fold_journal (space, target);
 
--- Whom a person told to stay apart: a change that was taken back is not made again.
+-- Pairs of concepts that a person separated; they aren't merged again.
 CREATE TABLE fold_apart (
   space INTEGER NOT NULL,
   seq INTEGER NOT NULL,
@@ -525,7 +525,7 @@ CREATE TABLE fold_work (
 
 CREATE INDEX fold_work_touched ON fold_work (space, touched);
 
--- Events that look for company, or did until an event came.
+-- Events that belong to no concept yet, or belonged to none until a later event.
 CREATE TABLE fold_loose (
   space INTEGER NOT NULL,
   seq INTEGER NOT NULL,

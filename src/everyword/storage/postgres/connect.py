@@ -88,7 +88,7 @@ def place_of(location: str) -> Place:
 
 def connect(place: Place) -> Connection:
     """Open a connection with the settings that every connection has."""
-    with in_our_words(place.password, connecting=True):
+    with translated_errors(place.password, connecting=True):
         connection = psycopg.Connection.connect(place.conninfo, autocommit=True)
         _connections.add(connection)
         try:
@@ -277,7 +277,7 @@ _MET = frozenset(("models_one_active", "models_one_building"))
 
 
 @contextmanager
-def in_our_words(password: str | None = None, *, connecting: bool = False) -> Generator[None]:
+def translated_errors(password: str | None = None, *, connecting: bool = False) -> Generator[None]:
     """Turn a driver's error into one of ours; `password` is what must not be in it."""
     try:
         yield
@@ -292,7 +292,7 @@ def in_our_words(password: str | None = None, *, connecting: bool = False) -> Ge
 
 def _ours(error: psycopg.Error, password: str | None, *, connecting: bool) -> EverywordError:
     if isinstance(error, pg.UniqueViolation) and error.diag.constraint_name in _MET:
-        return StoreInterrupted("Another process did the same at the same moment; do it again.")
+        return StoreInterrupted("Another process wrote the same row at the same moment; try again.")
     said = " ".join(str(error).split())
     said = said.replace(password, "***") if password else said
     for theirs, ours, words in _IN_OUR_WORDS:

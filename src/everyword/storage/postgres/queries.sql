@@ -39,7 +39,7 @@ SELECT pg_advisory_xact_lock_shared($1), pg_advisory_xact_lock($2), pg_current_x
 SELECT pg_advisory_xact_lock($1);
 
 -- New events with their terms, vectors and jobs, and the counts that they change. Time as the memory learns it never
--- runs backwards, also when a machine's clock does. Positions of vectors go on behind those in the tail and in blocks.
+-- runs backwards, also when a machine's clock does. Positions of vectors go on after those in the tail and in blocks.
 -- name: append_events
 WITH given AS MATERIALIZED (
   SELECT nextval('event_seq') AS seq, least(one.recorded_at, clock.now) AS learned, one.*
@@ -75,7 +75,7 @@ WITH given AS MATERIALIZED (
          coalesce((SELECT max(last_position) FROM pooled_blocks WHERE space = $1 AND model = $19), 0) AS in_blocks
 ), encoded AS MATERIALIZED (
   SELECT (($19::bigint << 52) | (given.seq << 10) | part.number) AS unit, start, stop, windows, tokens, pooled,
-         row_number() OVER (ORDER BY given.seq, part.number) AS behind
+         row_number() OVER (ORDER BY given.seq, part.number) AS place
   FROM unnest($20::bigint[], $21::bigint[], $22::bigint[], $23::bigint[], $24::bigint[], $25::bytea[], $26::bytea[])
     AS part (place, number, start, stop, windows, tokens, pooled) JOIN given USING (place)
 ), kept AS (
@@ -83,7 +83,7 @@ WITH given AS MATERIALIZED (
   SELECT $1, unit, start, stop, windows, tokens FROM encoded
 ), pooled AS (
   INSERT INTO pooled_tail (space, model, position, unit, pooled)
-  SELECT $1, $19, greatest(in_tail, in_blocks) + behind, unit, pooled FROM encoded CROSS JOIN last
+  SELECT $1, $19, greatest(in_tail, in_blocks) + place, unit, pooled FROM encoded CROSS JOIN last
 ), owed AS (
   INSERT INTO jobs (space, kind, seq) SELECT $1, $27, seq FROM given
   WHERE record IS NULL AND place = ANY($28::bigint[]) ON CONFLICT DO NOTHING

@@ -33,11 +33,11 @@ from everyword.storage.postgres.connect import (
     Pool,
     begin_transaction,
     connect,
-    in_our_words,
     migrate,
     place_of,
     schema_version,
     search_path,
+    translated_errors,
     vector_schema,
 )
 from everyword.storage.postgres.snapshot import (
@@ -87,7 +87,7 @@ class PostgresStore(Store):
         self._everywhere = EVERYWHERE
         self._memos = Caches()
         self._listening: Connection | None = None
-        with in_our_words(self._place.password):
+        with translated_errors(self._place.password):
             self._open(create=create)
         self._pool = Pool(self._place, most=settings.pool_size, wait_s=settings.busy_timeout_s)
 
@@ -113,7 +113,7 @@ class PostgresStore(Store):
     def snapshot(self) -> Generator[PostgresSnapshot]:
         """Begin a transaction that reads."""
         self._check_usable()
-        with self._in_our_words(), self._pool.taken(self._begin_reading) as (connection, _):
+        with self._translated_errors(), self._pool.taken(self._begin_reading) as (connection, _):
             try:
                 yield PostgresSnapshot(connection, self._caches, self._everywhere)
             finally:
@@ -130,7 +130,7 @@ class PostgresStore(Store):
             begin.append(b"SET LOCAL lock_timeout = %d" % _milliseconds(patience_s))
         if space is not None:
             begin.append(turn_of(self._place.schema, space))
-        with self._in_our_words(), self._pool.taken(b"; ".join(begin)) as (connection, answers):
+        with self._translated_errors(), self._pool.taken(b"; ".join(begin)) as (connection, answers):
             try:
                 writing = PostgresTransaction(connection, self._place.schema, self._memos, self._everywhere)
                 if space is not None:
@@ -151,7 +151,7 @@ class PostgresStore(Store):
     @contextmanager
     def owed(self, *, now: int, but: Sequence[str] = ()) -> Generator[str | None]:
         self._check_usable()
-        with in_our_words(self._place.password), self._pool.taken(self._begin_writing) as (connection, _):
+        with translated_errors(self._place.password), self._pool.taken(self._begin_writing) as (connection, _):
             try:
                 snapshot = PostgresSnapshot(connection, self._caches, self._everywhere)
                 left_out = array([space_number(space) for space in but])
@@ -168,7 +168,7 @@ class PostgresStore(Store):
 
     def wait_for_work(self, timeout_s: float) -> None:
         self._check_usable()
-        with in_our_words(self._place.password):
+        with translated_errors(self._place.password):
             if self._listening is None or self._listening.closed:
                 self._listening = connect(self._place)
                 self._listening.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self.channel)))
@@ -186,7 +186,7 @@ class PostgresStore(Store):
     @contextmanager
     def plain_connection(self) -> Generator[Connection]:
         """Give a connection without a transaction, for what can't be done in one."""
-        with in_our_words(self._place.password):
+        with translated_errors(self._place.password):
             connection = connect(self._place)
             try:
                 connection.execute(sql.SQL("SET search_path = {}").format(self._path))
@@ -259,8 +259,8 @@ class PostgresStore(Store):
             connection.close()
 
     @contextmanager
-    def _in_our_words(self) -> Generator[None]:
-        with in_our_words(self._place.password):
+    def _translated_errors(self) -> Generator[None]:
+        with translated_errors(self._place.password):
             try:
                 yield
             except psycopg.Error as error:

@@ -120,7 +120,7 @@ INSERT INTO pooled_blocks (space, model, last_position, positions, units, pooled
 SELECT last_position, positions, units, pooled FROM pooled_blocks
 WHERE space = $1 AND model = $2 AND last_position > $3 ORDER BY last_position;
 
--- Blocks, and behind them the vectors of the tail, each alone.
+-- Blocks, and after them the vectors of the tail, each alone.
 -- name: pooled_after
 SELECT last_position AS position, positions, units, NULL::bigint AS unit, pooled FROM pooled_blocks
 WHERE space = $1 AND model = $2 AND last_position > $3

@@ -354,7 +354,7 @@ class Caches:
             units.append(np.frombuffer(of_block, np.int64)[new])
             vectors.append(np.frombuffer(pooled, np.int8).reshape(len(at), -1)[new])
             cached.position = last
-        # Sealing a block and clearing the tail are one transaction: all of the tail is behind the blocks.
+        # Sealing a block and clearing the tail are one transaction: all of the tail comes after the blocks.
         tail = rows[len(blocks) :]
         if tail:
             units.append(np.array([unit for _, _, _, unit, _ in tail], np.int64))

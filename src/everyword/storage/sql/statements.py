@@ -35,7 +35,7 @@ class StatementRows(SpaceRows):
     def statements(
         self, which: StatementFilter, *, after: int = 0, newest_first: bool = False, limit: int
     ) -> list[tuple[int, Statement]]:
-        """List statements in the order in which they were derived, or the other way, from behind a number."""
+        """List statements in the order in which they were derived, or the other way, after a number."""
         as_of = optional_micros(which.as_of)
         values = {name: getattr(which, name) for name in ("kind", "status", "tag", "wing")}
         values |= {"about": which.about and which.about.casefold(), "as_of": as_of, "after": after, "limit": limit}

@@ -148,7 +148,7 @@ class Writer(Reader, StatementChanges, GraphChanges, ConceptChanges):
         )
 
     def adopt_words(self, rebuild: Rebuild, tail: Sequence[tuple[int, Terms]], *, upto: int, words: int) -> bool:
-        """Search the new generation from now on: it holds events up to `upto`, `tail` those behind.
+        """Search the new generation from now on: it holds events up to `upto`, `tail` those after it.
 
         False, and nothing done, when events were removed since it began: `words` would be off.
         """
@@ -253,7 +253,7 @@ class Writer(Reader, StatementChanges, GraphChanges, ConceptChanges):
     def _insert_vectors(
         self, space: Space, model: Model, vectors: Mapping[int, Sequence[UnitVector]], in_tail: int, in_blocks: int
     ) -> None:
-        """Add vectors behind the last positions that the tail and the blocks hold."""
+        """Add vectors after the last positions that the tail and the blocks hold."""
         if not vectors:
             return
         last = max(in_tail, in_blocks)
