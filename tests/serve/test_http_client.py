@@ -378,6 +378,11 @@ def test_a_time_that_nobody_can_wait_is_refused(timeout_s: float) -> None:
         Client("http://127.0.0.1:1", timeout_s=timeout_s)
 
 
+def test_a_client_names_no_other_author() -> None:
+    with Client("http://127.0.0.1:1") as client, pytest.raises(InvalidInput, match="name of the key"):
+        client.space("acme", editor="Ana")
+
+
 def test_a_client_that_was_closed_says_so(tmp_path: Path) -> None:
     client = Client("http://127.0.0.1:1")
     scoped = client.space("acme")
