@@ -28,7 +28,7 @@ _A_BATCH = 100  # events that are read in one visit to the thread
 
 
 class _Awaited(Generic[T]):
-    """What calls the methods of an object in threads."""
+    """Base class: runs the methods of a sync object in threads."""
 
     def __init__(self, sync: T) -> None:
         self.sync = sync
@@ -45,7 +45,7 @@ def _in_thread(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[_
 def _in_batches(
     method: Callable[Concatenate[T, P], Iterator[R]],
 ) -> Callable[Concatenate[_Awaited[T], P], AsyncIterator[R]]:
-    """Go through what a method finds, some at a time, each time in a thread."""
+    """Iterate over a method's results, one batch per visit to a thread."""
 
     @wraps(method)
     async def each(self: _Awaited[T], *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[R]:
@@ -193,7 +193,7 @@ class AsyncMemory(_Awaited[Memory]):
 
     @property
     def notices(self) -> list[str]:
-        """List what works in a lesser way than asked for, and why."""
+        """List what works less well than requested, and why."""
         return self.sync.notices
 
     async def on(self, what: str, callback: Callable[[Any], Any]) -> Callable[[], None]:
@@ -212,15 +212,11 @@ class AsyncMemory(_Awaited[Memory]):
         return await asyncio.to_thread(self.sync.on, what, notify if callable(callback) else callback)
 
     def watch(
-        self, *, kinds: Sequence[str] = (), every: float = 1.0, stop: Callable[[], bool] | None = None
+        self, *, kinds: Sequence[str] = (), every: float = 1.0, stop: threading.Event | None = None
     ) -> AsyncIterator[tuple[str, Any]]:
         """Go through what is new as it comes; see `Memory.watch`."""
-        left = threading.Event()
-
-        def ended() -> bool:
-            return left.is_set() or (stop is not None and stop())
-
-        return _each(self.sync.watch(kinds=kinds, every=every, stop=ended), left)
+        left = stop or threading.Event()
+        return _each(self.sync.watch(kinds=kinds, every=every, stop=left), left)
 
     async def _awaited(self, outcome: Awaitable[Any]) -> None:
         try:
@@ -255,7 +251,7 @@ class AsyncOpening:
 
 
 async def _each(source: Iterator[R], left: threading.Event) -> AsyncIterator[R]:
-    """Go through what waits between two things in a thread of its own, which ends with the loop that it looks for."""
+    """Iterate over a blocking source in a thread of its own; set `left` to end it."""
     with _one_thread() as own:
         try:
             while (found := await _loop().run_in_executor(own, next, source, None)) is not None:

@@ -76,7 +76,7 @@ def _remote(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[_R
             given.setdefault("limit", most)  # the service gives pages, of which there may be more than asked for
             return list(_each(lambda part: connection.page(operation, listed, part), given))
         answer = connection.run(operation, given)
-        with _understood():
+        with _checked_answer():
             if operation.several:
                 one, several = get_args(returns)
                 if operation.several in answer:
@@ -104,7 +104,7 @@ def _paged(method: Callable[Concatenate[Any, P], Page[T]]) -> Callable[Concatena
 
 
 def _missing(self: object, name: str, here: type) -> AttributeError:
-    """Say where a method can be had that only a memory in this process has."""
+    """Explain that a method exists only on a local Memory, and what to use instead."""
     if name.startswith("_") or not hasattr(here, name):
         return AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
     where = _ELSEWHERE.get(name, "run everyword keys, webhooks or worker where the memory is")
@@ -166,7 +166,7 @@ class RemoteAdmin(_Remote):
     def spaces(self) -> list[str]:
         """List the spaces that the key opens."""
         answer = self.connection.requested("GET", "/v1/spaces", {})
-        with _understood():
+        with _checked_answer():
             return from_json(list[str], answer["spaces"])
 
     def redacted(
@@ -180,7 +180,7 @@ class RemoteAdmin(_Remote):
         if on_found is not None:
             raise InvalidInput("The service does not tell what it found: leave on_found out.")
         answer = self.connection.run(_OPERATIONS["admin.redacted"], {"event": dict(event), "redact": redact})
-        with _understood():
+        with _checked_answer():
             return cast("dict[str, Json]", answer["event"])
 
     page_of_events = _paged(Admin.page_of_events)
@@ -262,6 +262,8 @@ class Client(_Remote):
 
     def space(self, name: str, *, walled: bool = True, editor: str | None = None) -> Client:
         """Give a client of another space; who edits is who holds the key."""
+        if editor is not None:
+            raise InvalidInput("The author of edits through a service is the name of the key.", fix="Leave editor out.")
         return object.__new__(Client)._of(self.connection.scoped(name, None), owner=False)
 
     def wing(self, name: str) -> Client:
@@ -276,7 +278,7 @@ class Client(_Remote):
 
     @property
     def notices(self) -> list[str]:
-        """List nothing: what works in a lesser way is in the service's log."""
+        """List nothing: what works less well than requested is in the service's log."""
         return []
 
     @wraps(Memory.events)
@@ -313,7 +315,7 @@ class Client(_Remote):
         query |= {name: value for name, value in options.items() if value is not None}
         with opened(source) as file:
             answer = self.connection.sent("POST", "/v1/import", query, content=iter(lambda: file.read(_CHUNK), b""))
-        with _understood():
+        with _checked_answer():
             imported: Imported = from_json(Imported, answer)
         if progress is not None:
             progress("events", imported.read, imported.read)
@@ -384,7 +386,7 @@ class Connection:
     def page(self, operation: Operation, kind: Any, given: Mapping[str, Any]) -> Page[Any]:
         """Have the service give a page of a list."""
         answer = self.run(operation, given)
-        with _understood():
+        with _checked_answer():
             return Page([from_json(kind, one) for one in answer[operation.result]], next=answer["next"])
 
     def requested(self, method: str, path: str, query: Mapping[str, str], body: object = None) -> Any:
@@ -402,7 +404,7 @@ class Connection:
         if answer.status_code != 200:
             raise _refusal(answer.status_code, answer.content)
         _check_ours(answer, _JSON)
-        with _understood():
+        with _checked_answer():
             document: Any = json.loads(answer.content)
             return dict(document)
 
@@ -533,23 +535,23 @@ def _checked_timeout(timeout_s: float | None) -> float | None:
 
 
 def _check_ours(answer: Any, media_type: str) -> None:
-    """Refuse what a proxy or another program says in the place of the service."""
+    """Reject an answer that comes from a proxy or another program."""
     if answer.headers.get("content-type", "").partition(";")[0].strip().lower() != media_type:
-        raise _not_ours(answer.status_code)
+        raise _foreign_answer(answer.status_code)
 
 
 @contextmanager
-def _understood() -> Generator[None]:
-    """Take an answer that can't be read for what it is: somebody else's."""
+def _checked_answer() -> Generator[None]:
+    """Raise ServiceError for an answer that isn't Everyword's."""
     try:
         yield
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise _not_ours(200) from error
+        raise _foreign_answer(200) from error
 
 
-def _not_ours(status: int) -> ServiceError:
+def _foreign_answer(status: int) -> ServiceError:
     return ServiceError(
-        f"The service answered {status}, and not as Everyword does.",
+        f"The answer (HTTP {status}) didn't come from an Everyword service.",
         fix="Check the address, and that it runs the version that is installed here.",
     )
 
@@ -560,7 +562,7 @@ def _refusal(status: int, content: bytes) -> EverywordError:
         problem: Any = json.loads(content)
         name, detail, fix = problem["type"].removeprefix(_PROBLEM_PREFIX), problem["detail"], problem["fix"]
     except (ValueError, KeyError, TypeError, AttributeError):
-        return _not_ours(status)
+        return _foreign_answer(status)
     kind: Any = getattr(errors, name, None)
     if not (isinstance(kind, type) and issubclass(kind, EverywordError)):
         return ServiceError(detail, fix=fix)

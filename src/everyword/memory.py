@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
@@ -162,8 +164,9 @@ class Memory:
         which go before those of `settings`.
         """
         chosen, stages, clock = settings_of(settings, options), recipe_of(recipe), checked_clock(clock)
-        store = open_store(location, chosen, create=create)
-        try:
+        with ExitStack() as on_failure:
+            store = open_store(location, chosen, create=create)
+            on_failure.callback(store.close)
             engine = Engine(
                 store=store,
                 models=Models(embedder, models),
@@ -174,8 +177,9 @@ class Memory:
                 reranker_spec=reranker,
                 llm_spec=llm,
             )
+            on_failure.callback(engine.close)
             # A wrong setting is told at once, not at the first question.
-            _ = engine.llm, engine.reranker
+            _ = engine.llm, engine.reranker, tokenizer and engine.tokenizer
             if chosen.chosen_profile != DEFAULT_PROFILE:
                 from everyword.knowledge.concept_graph import load_profile
 
@@ -185,18 +189,16 @@ class Memory:
             if chosen.background and not store.read_only and not isinstance(store, Workplace):
                 deriver = BackgroundDeriver(engine)
                 engine.listeners.append(deriver.wake)
+            on_failure.pop_all()
             return cls(scope, owner=True, deriver=deriver)
-        except BaseException:
-            store.close()
-            raise
 
     # Scopes
 
     def space(self, name: str, *, walled: bool = False, editor: str | None = None) -> Memory:
         """Give a handle on another space of the same file. Nothing crosses between spaces.
 
-        walled: one that does not even tell where the file is, what it weighs and how many others it holds. editor: who
-        is named as the author of all edits through this handle, whatever `by` says.
+        walled: hide the file's location, its size and the number of other spaces. editor: the author of all edits
+        through this handle; overrides `by`.
         """
         checked = checked_name("space", name, self.scope.engine.settings)
         return Memory(Scope(self.scope.engine, checked, walled=walled, editor=editor))
@@ -216,7 +218,7 @@ class Memory:
 
     @property
     def notices(self) -> list[str]:
-        """List what works in a lesser way than asked for, and why."""
+        """List what works less well than requested, and why."""
         return list(self.scope.engine.models.notices)
 
     # Writing
@@ -686,7 +688,7 @@ class Memory:
 
     @public
     def changes(self, *, after: str | None = None, limit: int = 100) -> Feed:
-        """Read what happened behind a position: events, statements, concepts, intents, jobs, what was forgotten.
+        """Read what happened after a position: events, statements, concepts, intents, jobs, what was forgotten.
 
         Each kind is in order. An intent is told again whenever an event speaks of it, as it stands now.
         after: the `position` of the feed before; None begins at the beginning, "now" gives only the position to go on
@@ -702,8 +704,8 @@ class Memory:
     def on(self, what: str, callback: Callable[[Any], None]) -> Callable[[], None]:
         """Call a function with each new "event", "concept", "intent" or "job" that a write of this process brings.
 
-        Gives a function that ends it. Never twice with the same one; of intents and concepts, with a few an hour at
-        most. An error in the function is a notice: what was written is written.
+        Returns a function that unsubscribes. Each item is reported once; intents and concepts at most a few per hour.
+        An error in the function is a notice: what was written is written.
         """
         from everyword.jobs.feed import subscribe
 
@@ -713,11 +715,12 @@ class Memory:
 
     @public
     def watch(
-        self, *, kinds: Sequence[str] = (), every: float = 1.0, stop: Callable[[], bool] | None = None
+        self, *, kinds: Sequence[str] = (), every: float = 1.0, stop: threading.Event | None = None
     ) -> Iterator[tuple[str, Any]]:
         """Go through what is new as it comes, whichever process writes: ("event", Event), ("intent", Intent) and so on.
 
-        kinds: which of event, concept, intent and job (default: all). every: seconds between two looks.
+        kinds: which of event, concept, intent and job (default: all). every: seconds between two looks. stop: ends it
+        at once when it is set.
         """
         from everyword.jobs.feed import ChangeKind, watch_changes
 
@@ -726,8 +729,8 @@ class Memory:
         if isinstance(kinds, str):
             raise InvalidInput("kinds is a list.", fix='Give it as ["intent"].')
         wanted = tuple(dict.fromkeys(map(_kind_of_change, kinds))) or tuple(ChangeKind)
-        scope, going = self.scope, stop or (lambda: False)
-        return watch_changes(scope.engine, scope.space, scope.wing, kinds=wanted, every=every, stop=going)
+        scope, ends = self.scope, stop or threading.Event()
+        return watch_changes(scope.engine, scope.space, scope.wing, kinds=wanted, every=every, stop=ends)
 
     @public
     def close(self) -> None:
@@ -736,8 +739,10 @@ class Memory:
             if self._deriver is not None:
                 self._deriver.close()
             self.scope.engine.accesses.flush_all(self.scope.engine.store)
-            self.scope.engine.store.close()
-            self.scope.engine.close()
+            try:
+                self.scope.engine.store.close()
+            finally:
+                self.scope.engine.close()
 
     def __enter__(self) -> Memory:
         return self
@@ -761,7 +766,7 @@ def _kind_of_change(what: str) -> ChangeKind:
 
     found = chosen(ChangeKind, "what", what)
     if found is None:
-        raise InvalidInput("what is missing.", fix=f"Choose one of {', '.join(ChangeKind)}.")
+        raise InvalidInput("Parameter `what` is missing.", fix=f"Choose one of {', '.join(ChangeKind)}.")
     return found
 
 

@@ -16,25 +16,28 @@ from everyword.settings import beside
 
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
+_TRIES = 8  # to open a file that others create and remove
 
 
 def open_private(path: str | os.PathLike[str], flags: int, *, like: str | os.PathLike[str] | None = None) -> int:
     """Open a file; create it with mode 0600, or with the mode of the file `like` if that exists."""
-    flags |= getattr(os, "O_CLOEXEC", 0)
+    # Without O_CREAT, which would create the target of a link with a mode of its own.
+    flags = (flags | getattr(os, "O_CLOEXEC", 0)) & ~os.O_CREAT
     mode = _mode_of(like)
-    while True:
+    for _ in range(_TRIES):
         try:
             fd = os.open(path, flags | os.O_CREAT | os.O_EXCL, mode)
         except FileExistsError:
             if flags & os.O_EXCL:
                 raise
-            with suppress(FileNotFoundError):  # removed meanwhile
+            with suppress(FileNotFoundError):  # removed meanwhile, or a link to nothing
                 return os.open(path, flags)
         else:
             if hasattr(os, "fchmod"):
                 with suppress(OSError):  # a file system without modes
                     os.fchmod(fd, mode)  # undo the umask and a default ACL
             return fd
+    return os.open(path, flags)
 
 
 def private_opener(path: str, flags: int) -> int:
@@ -53,12 +56,26 @@ def new_file(target: Path) -> Generator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(partial, target)
+        name_new(partial, target)
+    except FileExistsError as error:
+        raise BadLocation(f"{target} exists already; nothing is overwritten. Choose another name.") from error
     except OSError as error:
         raise BadLocation(f"{target} can't be written ({error.strerror}).") from error
     finally:
         with suppress(OSError):
             partial.unlink()
+
+
+def name_new(partial: Path, target: Path) -> None:
+    """Give a complete file its name; FileExistsError where another file has it by now."""
+    try:
+        os.link(partial, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        os.replace(partial, target)
+    else:
+        partial.unlink()
 
 
 def replace_file(path: str | os.PathLike[str], content: bytes, *, like: str | os.PathLike[str] | None = None) -> None:

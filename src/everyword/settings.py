@@ -25,6 +25,7 @@ _MINIMUMS = {
 _SWITCHES = ("background", "embed_on_write", "extract", "fold", "llm_extract", "llm_fold", "read_only")
 _STRINGS: dict[str, tuple[type, ...]] = {
     "profile": (str, type(None)),
+    "reader": (str, os.PathLike, type(None)),
     "secret_patterns": (str, os.PathLike, type(None)),
     "fence_key": (str, type(None)),
 }

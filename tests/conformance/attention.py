@@ -27,6 +27,7 @@ class AttentionConformance:
             assert [(seq, one.quote) for seq, one in newest] == [(made[n][0], "abcd"[n]) for n in (3, 1, 0)]
             assert [one.status for _, one in newest] == [Status.CURRENT, Status.CURRENT, Status.RETRACTED]
             assert reader.newest_statements(TO_DO, limit=2) == newest[:2]
+            assert reader.newest_statements(TO_DO, wing="nobody's", limit=2) == []
             assert reader.newest_statements([StatementKind.FACT], limit=9) == [made[2]]
             assert reader.newest_statements([], limit=9) == []
             assert file.reader("nowhere").newest_statements(TO_DO, limit=9) == []

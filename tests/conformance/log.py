@@ -11,7 +11,7 @@ import pytest
 from conformance.making import NOW, SPACE, START, draft, drafts, found, put, remove
 from everyword.errors import Closed, StoreError
 from everyword.storage.protocol import Store
-from everyword.storage.rows import Cursor, Extent, Outline
+from everyword.storage.rows import Cursor, EventRange, Outline
 from everyword.types.events import EVERYTHING, Event, Filter
 
 PAGE = 7
@@ -298,7 +298,7 @@ class LogConformance:
             events = [event for _, event in reader.page(EVERYTHING, limit=100)]
             assert reader.speakers(limit=1) == speakers[:1]
             of_one = reader.speakers(wing=wings[0], limit=10)
-            assert file.reader("nowhere").extent(EVERYTHING) == Extent(0, None, None)
+            assert file.reader("nowhere").extent(EVERYTHING) == EventRange(0, None, None)
             assert file.reader("nowhere").counted(EVERYTHING, begin=0, width=1, parts=2) == [0, 0]
             assert file.reader("nowhere").speakers(limit=1) == file.reader("nowhere").wings(limit=1) == []
         days = [(event.at - events[0].at).days for event in events]

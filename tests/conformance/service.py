@@ -49,12 +49,12 @@ class ServiceConformance:
     def test_a_webhook_moves_only_from_where_it_stands(self, store: Store) -> None:
         with store.file_writer() as writer:
             writer.put_webhook(HOOK, "secret")
-            writer.fail_webhook(HOOK, error="no answer", due_at=NOW)
+            writer.fail_webhook(HOOK, error="no \ud800answer", due_at=NOW)
         with store.file_reader() as reader:
             [stored] = reader.webhooks()
             webhook = stored.webhook
             assert stored.secret == "secret"
-            assert (webhook.attempts, webhook.error, webhook.delivered) == (1, "no answer", 0)
+            assert (webhook.attempts, webhook.error, webhook.delivered) == (1, "no ?answer", 0)
             assert webhook.due_at is not None
             assert replace(webhook, attempts=0, error=None, due_at=None) == HOOK
         with store.file_writer() as writer:
@@ -129,5 +129,6 @@ class ServiceConformance:
             seen = [(row.kind, row.attempts, row.error) for row in rows]
             assert seen == [("embed", 1, "no model"), ("embed", 0, None)]
             assert reader.jobs_of(after=rows[0].id, limit=10) == rows[1:]
+            assert (reader.jobs_of(kind="embed", limit=10), reader.jobs_of(kind="plan", limit=10)) == (rows, [])
             assert reader.job_counts() == {"embed": (2, 1)}
             assert reader.file.next_job_due() == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.making import NOW, SPACE, draft, drafts, put, remove
 from everyword.storage.protocol import Store
-from everyword.storage.rows import PLAN, SUMMARISE, PlanRow, Reach, WrittenRow
+from everyword.storage.rows import PLAN, SUMMARISE, PlanRow, SessionSize, WrittenRow
 
 HOUR = 3_600_000_000
 LONG = "s" * 1_000 + "é"  # as long as a session's name may be
@@ -36,8 +36,8 @@ class WrittenConformance:
         seqs = put(store, [draft("one", session=LONG), draft("two", session=LONG), draft("three")])
         with store.file_reader() as file:
             reader = file.reader(SPACE)
-            assert reader.session_reach(LONG) == Reach(2, seqs[0])
-            assert reader.session_reach("none") == file.reader("nowhere").session_reach(LONG) == Reach(0, None)
+            assert reader.session_reach(LONG) == SessionSize(2, seqs[0])
+            assert reader.session_reach("none") == file.reader("nowhere").session_reach(LONG) == SessionSize(0, None)
             assert reader.last_event_upto(seqs[1]) == seqs[1]
             assert reader.last_event_upto(0) is None
             assert file.reader("nowhere").last_event_upto(seqs[2]) is None

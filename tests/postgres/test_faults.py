@@ -263,11 +263,23 @@ def test_a_writer_may_have_less_patience_than_others(location: str) -> None:
     with store.writer("home") as first:
         first.set_cursor("facts", 1)
         began = time.monotonic()
+        with pytest.raises(StoreBusy), store.writer("home", patience_s=0.0001) as second:
+            second.put_accesses({})
         with pytest.raises(StoreBusy), store.writer("home", patience_s=0.1) as second:
             second.set_cursor("facts", 2)
         assert time.monotonic() - began < 10
     with store.writer("home", patience_s=0.1) as third:
         third.set_cursor("facts", 2)
+    store.close()
+
+
+def test_a_connection_on_which_no_transaction_begins_is_closed(location: str) -> None:
+    store = PostgresStore(location, Settings())
+    held = store._pool._idle_or_new()
+    store._pool._give_back(held)
+    with pytest.raises(psycopg.ProgrammingError), store._pool.taken(b"BEGIN; SELECT nonsense"):
+        pass
+    assert held.closed
     store.close()
 
 

@@ -247,14 +247,14 @@ def test_words_that_an_older_version_indexed_are_indexed_anew_on_a_server(
     words._known_piece.cache_clear()  # pyright: ignore[reportPrivateUsage]
     with monkeypatch.context() as then:
         then.setattr(words, "stemmer_of", lambda _: None)
-        then.setattr("everyword.ingest.write.ANALYSIS_VERSION", 1)
+        then.setattr("everyword.storage.postgres.snapshot.ANALYSIS_VERSION", 1)
         with Memory.open(location, embedder="none") as memory:
             memory.add("Мы купили старую скрипку.")
             memory.space("other").add("Мы купили старую скрипку.")
     words._known_piece.cache_clear()  # pyright: ignore[reportPrivateUsage]
     with Memory.open(location, embedder="none") as memory:
         assert len(memory.recall("скрипку")) == 1
-        memory.admin.settle()
+        memory.admin.work(once=True)
         assert len(memory.recall("скрипка")) == len(memory.space("other").recall("скрипка")) == 1
         assert memory.admin.verify(deep=True).ok
 

@@ -155,6 +155,16 @@ def test_an_index_that_was_half_built_is_built_anew(store: PostgresStore, locati
     assert _share_found(store, model, vectors) > 0.97
 
 
+def test_a_space_whose_vectors_all_went_is_done(store: PostgresStore) -> None:
+    model, vectors = _filled(store, 400)
+    remove(store, sorted(vectors))
+    store.tend()
+    assert store.tend() == 0
+    _, vectors = _filled(store, 400, model=model, seed=2)
+    assert store.tend() == 1
+    assert _indexed(store, model)
+
+
 def test_a_dropped_model_leaves_no_vectors_there(store: PostgresStore, location: str, postgres: Server) -> None:
     model, vectors = _filled(store, 400)
     store.tend()

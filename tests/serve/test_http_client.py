@@ -356,7 +356,7 @@ def test_what_another_program_answers_is_no_answer(tmp_path: Path, answer: httpx
             lambda: client.admin.backup(tmp_path / "a.db"),
         ]
         for call in calls:
-            with pytest.raises(ServiceError, match=r"not as Everyword does.*version"):
+            with pytest.raises(ServiceError, match=r"didn't come from an Everyword service.*version"):
                 call()
     assert list(tmp_path.iterdir()) == []
 
@@ -376,6 +376,11 @@ def test_a_host_that_no_name_can_have_is_not_reached() -> None:
 def test_a_time_that_nobody_can_wait_is_refused(timeout_s: float) -> None:
     with pytest.raises(InvalidSetting, match="timeout_s"):
         Client("http://127.0.0.1:1", timeout_s=timeout_s)
+
+
+def test_a_client_names_no_other_author() -> None:
+    with Client("http://127.0.0.1:1") as client, pytest.raises(InvalidInput, match="name of the key"):
+        client.space("acme", editor="Ana")
 
 
 def test_a_client_that_was_closed_says_so(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from tests.serve.service import bearer, problem, serving
 from everyword import Client, Memory
 from everyword.errors import InvalidInput, NotFound
 from everyword.interfaces.http.app import build
-from everyword.interfaces.http.background import WebhookSender
+from everyword.interfaces.http.background import ChangePoller, WebhookSender
 from everyword.interfaces.http.observability import Metrics
 from everyword.interfaces.http.settings import ServiceSettings
 from everyword.types.concepts import Concept
@@ -496,3 +496,24 @@ def test_the_worker_does_what_waits(tmp_path: Path) -> None:
             wait_for(lambda: not memory.admin.jobs())
             httpx.post(f"{address}/v1/add", json={"text": "one more"})
             wait_for(lambda: not memory.admin.jobs() and memory.stats().vectors == 6)
+
+
+def test_an_unexpected_error_does_not_end_the_polling() -> None:
+    async def run() -> None:
+        answers = iter([KeyError("oops"), "new"])
+
+        async def read_version() -> str:
+            answer = next(answers, "new")
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        poller = ChangePoller(read_version)
+        polling = asyncio.create_task(poller.run())
+        with poller.following("somebody"):
+            await poller.wait_for_change(0, 20)
+        assert poller.changes == 1
+        poller.stop()
+        await polling
+
+    asyncio.run(run())

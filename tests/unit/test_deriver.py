@@ -191,6 +191,24 @@ def test_a_question_waits_for_no_long_backlog(memory: Memory) -> None:
     assert memory.stats().behind["facts"] > 0
 
 
+def test_questions_derive_a_backlog_where_no_background_does(memory: Memory) -> None:
+    memory.add_many({"text": f"I like tea number {n}.", "speaker": "Ana", "key": str(n)} for n in range(60))
+    assert until(lambda: bool(memory.recall("tea number 7")) and "facts" not in memory.stats().behind)
+
+
+def test_reads_write_nothing_while_vectors_are_owed(memory: Memory) -> None:
+    tell(memory, *TALK)
+    memory.admin.settle()
+    memory.add("I moved to Lagos.", speaker="Ana", wait=False)
+    memory.changes()  # derives what needs no vectors
+    store = memory.scope.engine.store
+    before = store.commits
+    memory.wake_up()
+    memory.concepts.list()
+    memory.changes()
+    assert store.commits == before
+
+
 @pytest.mark.slow
 def test_a_question_lets_the_background_work_later_and_says_nothing_of_a_change(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m.db", embedder="none", background=False) as memory:
@@ -214,6 +232,9 @@ def test_without_waiting_words_are_found_at_once_and_vectors_follow(tmp_path: Pa
         assert until(lambda: memory.stats().pending == 0)
         assert memory.stats().vectors == 3
         assert memory.admin.verify(deep=True).ok
+    with Memory.open(tmp_path / "m.db", embedder="hashing", extract=False, fold=False) as memory:
+        memory.add("The sails were mended.", wait=False)
+        assert until(lambda: memory.stats().pending == 0)
 
 
 def test_what_people_said_is_encoded_before_what_assistants_answered(

@@ -25,7 +25,7 @@ from everyword.errors import BadLocation, EverywordError, InvalidInput
 from everyword.ingest.importers import FORMATS, Recognised, recognise
 from everyword.ingest.importers.other_memories import _point, tables
 from everyword.ingest.importers.records import Read, Skipped
-from everyword.ingest.importers.sources import open_source
+from everyword.ingest.importers.sources import Source, open_source
 
 IMPORTS = Path(__file__).parent.parent / "data" / "imports"
 
@@ -102,6 +102,29 @@ def test_a_zip_is_read_like_the_folder_it_was_made_of(name: str, tmp_path: Path)
     assert _texts(packed, field="key") == _texts(folder, field="key")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["export.zip"], "nothing is unpacked"
     packed.source.close()
+
+
+def test_a_zip_in_a_folder_is_closed_also_where_the_import_stops(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Source] = []
+
+    def watched(path: Path) -> Source:
+        opened.append(open_source(path))
+        return opened[-1]
+
+    def stop(source: Source, *_: object) -> None:
+        if source in opened:
+            raise KeyboardInterrupt
+
+    _zipped(IMPORTS / "slack", tmp_path / "export.zip")
+    (tmp_path / "talk.txt").write_text("Ana: one\nBen: two\nAna: three\nBen: four\n")
+    monkeypatch.setattr("everyword.ingest.importing.open_source", watched)
+    monkeypatch.setattr("everyword.ingest.importing._read", lambda *given: iter(stop(*given) or ()))
+    with pytest.raises(KeyboardInterrupt):
+        memory.import_events(tmp_path)
+    assert len(opened) == 1
+    assert "archive" not in opened[0].notes
 
 
 @pytest.mark.slow

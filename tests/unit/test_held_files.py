@@ -15,6 +15,7 @@ import pytest
 
 from everyword import Memory
 from everyword.errors import EverywordError, InvalidInput
+from everyword.storage import open_files
 from everyword.storage.open_files import is_held, read_beside
 
 pytest.importorskip("fcntl")  # on Windows, a lock belongs to the handle that took it
@@ -152,6 +153,14 @@ def test_a_memory_that_can_not_be_opened_is_not_held(path: Path) -> None:
     with pytest.raises(EverywordError):
         Memory.open(path, embedder="none")
     assert not is_held(path)
+
+
+def test_files_that_were_read_leave_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "one").touch()
+    before = dict(open_files._read)
+    with read_beside(tmp_path / "one"):
+        assert open_files._read != before
+    assert open_files._read == before
 
 
 def test_opening_a_memory_waits_for_whoever_reads_its_file(path: Path) -> None:

@@ -14,6 +14,7 @@ from everyword.knowledge.intents import DEFERRED, EXPIRES_DAYS, FEW_ANSWERS, MOS
 from everyword.types.intents import Intent
 
 START = datetime(2026, 3, 2, 10, tzinfo=UTC)  # a Monday
+CITIES = ("Rome", "Porto", "Paris")
 DAY = timedelta(days=1)
 BILL = "I need to pay the gas bill by Friday."
 REPORT = "I have to send the report to Acme by Thursday."
@@ -74,6 +75,13 @@ def test_a_task_with_a_date_is_due_that_day(memory: Memory) -> None:
     assert (ground.quote, ground.speaker, ground.at) == (BILL.rstrip("."), "Leo", START)
     assert memory.get(event).text[slice(*ground.span)] == ground.quote
     assert memory.intents.get(intent.id) == intent
+
+
+def test_a_busy_wing_hides_no_intents_of_another(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("everyword.knowledge.intents.MOST_TODOS", 2)
+    memory.wing("quiet").add(BILL, speaker="Leo", at=START)
+    memory.wing("busy").add_many({"text": f"I plan to visit {city}.", "speaker": "Leo", "at": START} for city in CITIES)
+    assert len(memory.wing("quiet").intents.list()) == 1
 
 
 def test_a_plan_is_one_without_a_date(memory: Memory) -> None:

@@ -362,7 +362,7 @@ def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     words._known_piece.cache_clear()
     with monkeypatch.context() as then:
         then.setattr(words, "stemmer_of", lambda _: None)
-        then.setattr("everyword.ingest.write.ANALYSIS_VERSION", 1)
+        then.setattr("everyword.storage.sql.snapshot.ANALYSIS_VERSION", 1)
         with Memory.open(path, embedder="none") as memory:
             memory.add("Мы купили старую скрипку на рынке.")
             memory.add("Фёдор с марта работает в пекарне.")

@@ -58,7 +58,7 @@ def test_a_watch_ends_with_the_loop_that_it_looks_for(tmp_path: Path) -> None:
         async with await AsyncMemory.open(tmp_path / "m.db", embedder="none") as memory:
 
             async def watch() -> None:
-                async for _ in memory.watch(every=0.05):
+                async for _ in memory.watch(every=60):
                     pass
 
             watching = asyncio.create_task(watch())
@@ -69,7 +69,7 @@ def test_a_watch_ends_with_the_loop_that_it_looks_for(tmp_path: Path) -> None:
     asyncio.run(run())
     for thread in threading.enumerate():
         if thread.name.startswith("everyword-async"):
-            thread.join(60)
+            thread.join(20)
             assert not thread.is_alive()
 
 

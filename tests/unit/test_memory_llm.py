@@ -23,7 +23,8 @@ import pytest
 from effort import effort
 from everyword import Memory
 from everyword.engine.encoding import EverywordNotice
-from everyword.errors import InvalidSetting, LLMUnavailable
+from everyword.engine.llm_budget import Allowance, Metered
+from everyword.errors import AllowanceSpent, InvalidSetting, LLMUnavailable, StoreBusy
 from everyword.interfaces.cli import main
 from everyword.knowledge.llm.grounding import GLEAN, prompt
 from everyword.models.http_client import RetryPolicy
@@ -540,6 +541,40 @@ def test_an_answer_that_is_streamed_counts_too(tmp_path: Path, clock: MovedClock
         with pytest.warns(EverywordNotice, match="Answered by quoting"):
             assert memory.ask("Where does Ana live?" + " Please." * 200, on_text=told.append).written_by == "quote"
         assert len(server.asked) == 1
+
+
+def test_a_stream_that_gave_nothing_costs_nothing(clock: MovedClock) -> None:
+    class Away:
+        name = "away"
+
+        def stream(self, **_: Any) -> Iterator[str]:
+            raise LLMUnavailable("nobody answers")
+            yield
+
+    with Memory.open(":memory:", embedder="none", clock=clock) as memory:
+        allowance = Allowance(memory.scope.engine.store, tokens_per_day=1_000, clock=clock)
+        for _ in range(3):
+            with pytest.raises(LLMUnavailable, match="nobody"):
+                list(Metered(Away(), allowance).stream(system="", prompt="word " * 300, max_tokens=100))  # type: ignore[arg-type]
+
+
+def test_tokens_that_can_not_be_written_now_count_on_their_own_day(
+    tmp_path: Path, clock: MovedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(**_: Any) -> None:
+        raise StoreBusy
+
+    with Memory.open(tmp_path / "m.db", embedder="none", clock=clock) as memory:
+        store = memory.scope.engine.store
+        allowance = Allowance(store, tokens_per_day=1_000, clock=clock)
+        with allowance.hold(100):
+            clock.pass_by(days=1)
+            with allowance.hold(600) as late:
+                late.used = 900
+                monkeypatch.setattr(store, "file_writer", busy)
+            monkeypatch.undo()
+        with pytest.raises(AllowanceSpent), allowance.hold(200):
+            pass
 
 
 # Several at once, and in between

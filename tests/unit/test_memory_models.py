@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from everyword import EverywordNotice, Memory
-from everyword.errors import EmbeddingFailed, EverywordError
+from everyword.errors import EmbeddingFailed, EverywordError, InvalidSetting, StoreBusy
 from everyword.models.embedders import HashingEmbedder
 from everyword.models.protocol import ModelCard, Passage, Question
 from llm_server import Asked, Sent, late, raw, serving
@@ -36,6 +36,8 @@ class TinyEmbedder:
         self.calls += 1
         if self.fails is not None:
             raise self.fails
+        if any("cursed" in text for text in texts):
+            raise EmbeddingFailed("cursed text")
         if self.wrong == "few":
             return [Passage(pooled=_stored(text), tokens=b"") for text in texts[:-1]]
         if self.wrong == "size":
@@ -194,6 +196,20 @@ def test_work_that_fails_again_waits_and_is_never_lost() -> None:
         embedder.fails = None
         assert memory.admin.settle() == 5
         assert memory.admin.verify().ok
+
+
+@pytest.mark.filterwarnings("ignore::everyword.EverywordNotice")
+def test_texts_that_the_model_refuses_hold_up_no_others() -> None:
+    with Memory.open(":memory:", embedder=TinyEmbedder(), background=False) as memory:
+        memory.add_many(({"text": f"Event {n}."} for n in range(70)), wait=False)
+        memory.add_many(({"text": f"A cursed text {n}."} for n in range(40)), wait=False)
+        memory.add_many(({"text": f"Later event {n}."} for n in range(70)), wait=False)
+        assert memory.admin.settle() == 140
+        assert (memory.stats().pending, memory.stats().vectors) == (40, 140)
+        assert {job.error for job in memory.admin.jobs(limit=100)} == {"cursed text"}
+        assert {job.attempts for job in memory.admin.jobs(limit=100)} == {1}
+        memory.add("One more.", wait=False)
+        assert memory.admin.settle() == 1
 
 
 @pytest.mark.parametrize("wrong", ["few", "size", "lists", "pooled lists", "no tokens", "nothing"])
@@ -461,6 +477,38 @@ class _Closable(HashingEmbedder):
 
     def close(self) -> None:
         self.closed = True
+
+
+def test_what_was_loaded_is_closed_where_opening_or_closing_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = _Closable()
+    monkeypatch.setattr("everyword.engine.encoding.load_embedder", lambda *_, **__: ours)
+    with pytest.raises(InvalidSetting):
+        Memory.open(tmp_path / "m.db", embedder="hashing", reranker="nonsense")
+    assert ours.closed
+    ours.closed = False
+    memory = Memory.open(tmp_path / "m.db", embedder="hashing", busy_timeout_s=0.05)
+    with memory.scope.engine.store._turn.taken_here(), pytest.raises(StoreBusy):  # type: ignore[attr-defined]
+        memory.close()
+    assert ours.closed
+    memory.close()
+    assert not list(tmp_path.glob("m.db-wal"))
+
+
+def test_an_engine_on_another_store_loads_no_reader_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("everyword.models.reader.reader.load_reader", lambda _: object())
+    with Memory.open(":memory:", embedder="none") as memory:
+        engine = memory.scope.engine
+        assert engine.on(engine.store).reader is engine.reader
+
+
+def test_notices_that_differ_each_time_do_not_pile_up() -> None:
+    with Memory.open(":memory:", embedder="hashing") as memory:
+        for number in range(60):
+            with pytest.warns(EverywordNotice):
+                memory.scope.engine.models.say(f"Notice {number}.")
+        assert memory.notices == [f"Notice {number}." for number in range(10, 60)]
 
 
 def test_an_embedder_that_the_caller_made_is_the_caller_s_to_close() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from clocks import Clock
 from everyword import Memory
-from everyword.errors import EverywordError, InvalidFilter, InvalidInput, NotFound
+from everyword.errors import InvalidFilter, InvalidInput, NotFound
 from everyword.jobs import rebuild as rebuilding
 from everyword.knowledge import statements as derive
 from everyword.types.events import Span
@@ -356,9 +356,17 @@ def test_only_what_is_current_can_be_corrected(memory: Memory) -> None:
         with pytest.raises(InvalidInput, match="superseded"):
             change(the(memory, "Lisbon").id)
     for text in ("", "  ", None):
-        with pytest.raises(EverywordError):
+        with pytest.raises(InvalidInput, match="text"):
             memory.correct(the(memory, "Porto").id, text)  # type: ignore[arg-type]
     assert memory.stats().events == events
+
+
+def test_a_statement_whose_event_goes_meanwhile_is_not_found(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    say(memory, "I live in Lisbon.")
+    id = the(memory, "Lisbon").id
+    monkeypatch.setattr("everyword.storage.protocol.Reader.known", lambda *_: {})
+    with pytest.raises(NotFound, match="forgotten"):
+        memory.retract(id)
 
 
 def test_only_the_memory_writes_corrections(memory: Memory) -> None:

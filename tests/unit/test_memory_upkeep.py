@@ -277,6 +277,14 @@ def test_a_wing_is_a_scope_inside_a_space(memory: Memory) -> None:
 # Closing
 
 
+def test_a_wing_s_jobs_are_listed_whoever_else_s_wait(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("everyword.api.admin._JOBS_AT_ONCE", 2)
+    memory.add_many(({"text": f"Elsewhere {n}."} for n in range(5)), wait=False)
+    written = memory.add("Of the wing.", wing="w", wait=False)
+    assert [job.event_id for job in memory.wing("w").admin.jobs(limit=1)] == [written.id]
+    assert len(memory.admin.jobs(limit=5)) == 5
+
+
 def test_a_closed_memory_says_so(tmp_path: Path) -> None:
     memory = Memory.open(tmp_path / "memory.db", embedder="hashing")
     memory.add("x")

@@ -6,13 +6,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
 from everyword import Memory
-from everyword.private_files import make_private_folder, open_private
+from everyword.errors import BadLocation
+from everyword.private_files import make_private_folder, new_file, open_private
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no modes here")
 
@@ -30,6 +31,33 @@ def _umask(value: int) -> Iterator[None]:
 
 def _modes(folder: Path) -> dict[str, str]:
     return {str(one.relative_to(folder)): f"{one.stat().st_mode & 0o777:o}" for one in sorted(folder.rglob("*"))}
+
+
+@pytest.mark.parametrize("flags", [os.O_WRONLY, os.O_WRONLY | os.O_CREAT])
+def test_a_link_to_nothing_is_an_error(tmp_path: Path, flags: int) -> None:
+    (tmp_path / "link").symlink_to("nothing")
+    with pytest.raises(FileNotFoundError):
+        open_private(tmp_path / "link", flags)
+    assert not (tmp_path / "nothing").exists()
+
+
+def test_a_file_that_appears_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    with ExitStack() as writing:
+        writing.enter_context(new_file(tmp_path / "new")).write(b"mine")
+        (tmp_path / "new").write_bytes(b"another's")
+        with pytest.raises(BadLocation, match="exists already"):
+            writing.close()
+    assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("new", b"another's")]
+
+
+def test_a_file_system_without_hard_links_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "link", refuse)
+    with new_file(tmp_path / "new") as file:
+        file.write(b"mine")
+    assert [one.name for one in tmp_path.iterdir()] == ["new"]
 
 
 @pytest.mark.parametrize("umask", UMASKS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -191,8 +192,9 @@ async def _asynchronous(path: Path) -> None:
         assert len(await memory.intents.list()) == len(told) == 1
         assert (await memory.concepts.window()).items
         assert (await memory.concepts.palace()).wings
-        looks = iter([False, False, True])
-        assert [news async for news in memory.watch(every=0.01, stop=lambda: next(looks))] == []
+        stopped = threading.Event()
+        stopped.set()
+        assert [news async for news in memory.watch(every=0.01, stop=stopped)] == []
 
 
 def test_all_of_it_can_be_awaited(tmp_path: Path) -> None:

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from everyword import Memory
-from everyword.errors import EverywordError, InvalidInput
+from everyword.errors import EverywordError, InvalidInput, InvalidSetting
 from everyword.memory import parts
+from everyword.types.events import Report
 
 WRONG = (
     *(None, True, -1, 10**30, 1.5, float("nan"), float("inf"), "", "x", "\ud800", "\x00"),
@@ -66,6 +67,14 @@ def test_the_error_names_the_argument() -> None:
         memory.add("I live in Lisbon.", speaker="Ana")
         with pytest.raises(InvalidInput, match="limit"):
             memory.recall("Lisbon", limit=object())  # type: ignore[arg-type]
+        with pytest.raises(InvalidInput, match="about must be str or None, not 50000"):
+            memory.statements(about=50_000)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["reader", "tokenizer", "models"])
+def test_a_setting_of_a_wrong_type_is_told_at_once(name: str) -> None:
+    with pytest.raises(InvalidSetting, match=name):
+        Memory.open(":memory:", embedder="none", **{name: 5})  # type: ignore[arg-type]
 
 
 def test_an_error_of_the_callers_own_code_is_passed_on() -> None:
@@ -79,6 +88,29 @@ def test_an_error_of_the_callers_own_code_is_passed_on() -> None:
         memory.add("I live in Lisbon.", speaker="Ana")
         with pytest.raises(Mine):
             memory.admin.rebuild(progress=progress)
+
+
+def test_a_store_is_audited_seldom_and_not_for_a_wrong_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(error: Exception) -> None:
+        raise error
+
+    with Memory.open(":memory:", embedder="none") as memory:
+        memory.add("I live in Lisbon.", speaker="Ana")
+        audits = list[bool]()
+
+        def audit(_: object, *, deep: bool) -> Report:
+            audits.append(deep)
+            return Report(checked={})
+
+        monkeypatch.setattr(type(memory.scope.engine.store), "audit", audit)
+        for error in (TypeError("no len"), AttributeError("no get")):
+            with pytest.raises(type(error), match="no "):
+                memory.admin.rebuild(progress=lambda *_, error=error: fail(error))
+        assert audits == []
+        for _ in range(3):
+            with pytest.raises(KeyError):
+                memory.admin.rebuild(progress=lambda *_: fail(KeyError()))
+        assert len(audits) == 1
 
 
 def _is_needed(parameter: inspect.Parameter) -> bool:

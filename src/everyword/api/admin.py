@@ -30,6 +30,7 @@ from everyword.api.arguments import (
 )
 from everyword.api.facts import list_entities, list_facts
 from everyword.api.imports import LOOK_EVERY_S, follow_path, import_path, write_events
+from everyword.api.pages import entries_after
 from everyword.api.questions import MOST_HITS, search_hits
 from everyword.api.scope import Scope, in_pages, public, public_in_steps, public_resumable
 from everyword.api.statements import statement_filter
@@ -52,7 +53,6 @@ from everyword.types.events import (
     Report,
     Session,
     SessionOrder,
-    fingerprint,
 )
 from everyword.types.graph import Entity, Fact
 from everyword.types.records import Record, RecordKind, record_of
@@ -76,6 +76,7 @@ from everyword.types.times import as_datetime, from_micros, to_micros
 
 _LONGEST_URL = 2_000  # characters
 _MOST_A_PAGE = 1_000
+_JOBS_AT_ONCE = 500  # read with their events
 _MOST_PARTS = 1_000  # of a span of time: no screen is wider
 _MOST_NAMES = 500  # to choose from
 # One number, or a time in microseconds and a number.
@@ -208,14 +209,17 @@ class Admin:
     @public
     def jobs(self, *, limit: int = 100) -> list[Waiting]:
         """List the work of this space that waits: vectors that a model owes, readings of an LLM ..., oldest first."""
+        most, after, found = checked_count("limit", limit, NO_LIMIT), 0, list[Waiting]()
         with self.scope.reader(STATEMENTS) as reader:
-            rows = reader.jobs_of(limit=checked_count("limit", limit, NO_LIMIT))
-            events = reader.fetch([row.seq for row in rows])
-        return [
-            waiting(row, events.get(row.seq))
-            for row in rows
-            if self.scope.wing is None or (row.seq in events and events[row.seq].wing == self.scope.wing)
-        ]
+            while len(found) < most and (rows := reader.jobs_of(after=after, limit=_JOBS_AT_ONCE)):
+                events = reader.fetch([row.seq for row in rows])
+                found += [
+                    waiting(row, events.get(row.seq))
+                    for row in rows
+                    if self.scope.wing is None or (row.seq in events and events[row.seq].wing == self.scope.wing)
+                ]
+                after = rows[-1].id
+        return found[:most]
 
     @public
     def job_counts(self) -> dict[str, tuple[int, int]]:
@@ -249,7 +253,7 @@ class Admin:
 
     @public
     def pulse(self) -> str:
-        """Give a word that changes when something happens in the file: cheap to ask, for those who wait."""
+        """Return a string that changes whenever the file changes; cheap to poll."""
         with self.scope.engine.store.file_reader() as reader:
             return reader.pulse()
 
@@ -286,7 +290,7 @@ class Admin:
 
     @public
     def api_keys(self) -> list[ApiKey]:
-        """List keys, also those that ended, without what opens."""
+        """List keys, including expired and revoked ones, without their secrets."""
         with self.scope.engine.store.file_reader() as reader:
             return [stored.key for stored in reader.api_keys()]
 
@@ -317,7 +321,7 @@ class Admin:
 
     @public
     def add_webhook(self, url: str, *, kinds: Sequence[str] = ()) -> NewWebhook:
-        """Let an address be told of what happens in this space from now on; `everyword serve` does the telling.
+        """Send this space's changes to an address from now on; `everyword serve` delivers them.
 
         kinds: which news, such as "event" (default: all). Deliveries are signed with the secret, which is shown this
         once.
@@ -344,16 +348,16 @@ class Admin:
 
     @public
     def remove_webhook(self, id: str) -> None:
-        """Tell an address no more."""
+        """Remove a webhook."""
         with self.scope.engine.store.file_writer() as writer:
             if not writer.delete_webhook(id):
                 raise NotFound(f"There is no webhook {id!r}.", fix="See everyword webhooks list.")
 
     @public
     def deliver_webhooks(self, send: Send, lay: FeedToJson, *, going_on: Callable[[], bool] | None = None) -> int:
-        """Send every webhook of the file what waits for it; count what was taken. `everyword serve` does this.
+        """Deliver what is due to every webhook; return the number of deliveries. `everyword serve` does this.
 
-        send: posts a body with headers to an address and gives what is wrong, or None. lay: news as a JSON document.
+        send: posts a body with headers to an address and returns an error text or None. lay: news as a JSON document.
         going_on: called before each delivery; False stops.
         """
         return deliver(self.scope.engine, send, lay, going_on or (lambda: True))
@@ -382,7 +386,7 @@ class Admin:
             begin = found.first_at or 0 if which.since is None else to_micros(which.since)[0]
             end = (found.last_at or 0) + 1 if which.until is None else to_micros(which.until)[0]
             end = max(begin, end)
-            # The last part ends behind the last event.
+            # The last part ends after the last event.
             width = max(1, -(-(end - begin) // most))
             counts = [found.events] + [0] * (most - 1)
             if most > 1 and found.events:
@@ -447,17 +451,10 @@ class Admin:
         """Read a page of sessions(); cursor: the `next` of the page before."""
         which = self.scope.filter(**conditions)
         most, by = checked_count("limit", limit, _MOST_A_PAGE), checked_order(order)
-        begin, last = (0, None) if cursor is None else _numbers(cursor, 2)
-        begin = max(0, begin)
         with self.scope.reader(STATEMENTS, FACTS) as reader:
-            rows = list_sessions(reader, which, by, limit=begin + most + 1)
-            if last is not None and [_number_of(one) for one in rows[begin - 1 : begin]] != [last]:
-                # Sessions came or went since: go on behind the last one that was shown.
-                rows = list_sessions(reader, which, by)
-                begin = next((place for place, one in enumerate(rows, 1) if _number_of(one) == last), begin)
-            shown = with_summaries(reader, rows[begin : begin + most], which)
-        end = begin + most
-        return Page(shown, next=_cursor(end, _number_of(shown[-1])) if len(rows) > end else None)
+            entries = entries_after(cursor, most, lambda limit: list_sessions(reader, which, by, limit=limit))
+            shown = with_summaries(reader, entries.found[:most], which)
+        return Page(shown, next=entries.next(most))
 
     @public
     def page_of_statements(
@@ -578,11 +575,6 @@ def _checked_kinds(kinds: Sequence[str]) -> tuple[str, ...]:
 
 def _cursor(*numbers: int) -> str:
     return ".".join(map(str, numbers))
-
-
-def _number_of(session: Session) -> int:
-    """Derive a number by which a cursor knows a session again."""
-    return int.from_bytes(fingerprint("session", session.name)[:6])
 
 
 def _numbers(cursor: str, count: int) -> tuple[int, ...]:

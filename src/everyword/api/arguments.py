@@ -136,11 +136,16 @@ def _names_to_find(
 
 def checked_question(query: object) -> str:
     """Check a question."""
-    if not isinstance(query, str):
-        raise InvalidInput(f"The question must be a string, not {type(query).__name__}.")
-    if not query.strip():
-        raise InvalidInput("The question is empty.")
-    return query
+    return checked_text("The question", query)
+
+
+def checked_text(name: str, value: object) -> str:
+    """Check a text that must hold something."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"{name} must be a string, not {type(value).__name__}.")
+    if not value.strip():
+        raise InvalidInput(f"{name} is empty.")
+    return value
 
 
 def checked_count(name: str, value: object, most: int) -> int:

@@ -18,12 +18,13 @@ from everyword.storage.protocol import Reader
 from everyword.storage.rows import CONCEPTS, STATEMENTS, Member
 from everyword.text.terms import whole_until
 from everyword.types.concepts import Concept, ConceptEdge, ConceptView, Folded, Ground, JournalEntry
+from everyword.types.events import Event
 from everyword.types.intents import Palace, Window
 from everyword.types.records import RecordKind
 from everyword.types.times import as_datetime, from_micros
 
 _LONGEST_STORY = 2_000  # entries of the journal
-_QUOTED = 240  # characters of an event beside a concept; `get` has the rest
+_MOST_QUOTED = 240  # characters of an event beside a concept; `get` has the rest
 _MOST_SHOWN = 1_000  # rooms of a wing, drawers of a room
 
 # Inside the class `list` is a method.
@@ -184,7 +185,7 @@ class Concepts:
                 kind=one.kind,
                 weight=one.weight,
                 at=from_micros(one.at),
-                quote=events[one.seq].text[: whole_until(events[one.seq].text, _QUOTED)],
+                quote=quote_of(events[one.seq]),
                 reason=one.reason,
             )
             for one in members
@@ -217,6 +218,11 @@ class Concepts:
         found = reader.known(id for one in entries for id in one.events)
         here = {id for id, known in found.items() if known.event.wing == self.scope.wing}
         return [one for one in entries if one.events and set(one.events) <= here]
+
+
+def quote_of(event: Event) -> str:
+    """Quote the beginning of an event beside a concept."""
+    return event.text[: whole_until(event.text, _MOST_QUOTED)]
 
 
 def list_concepts(scope: Scope, *, about: str | None, as_of: Time | None, limit: int | None) -> list[Concept]:

@@ -65,7 +65,7 @@ def facts_about(
 ) -> list[Fact]:
     """Read facts as they are stored, or fold them from what a wing said, or from what was known at a time."""
     if known_at is None and scope.wing is None:
-        facts = _stored(scope, reader, home, which, as_object=as_object)
+        facts = _stored(reader, home, which, as_object=as_object)
     else:
         facts = _folded(scope, reader, home, which, known_at, as_object=as_object)
     return sorted(with_names(reader, facts), key=_as_read)
@@ -74,13 +74,13 @@ def facts_about(
 def _first_facts(scope: Scope, reader: Reader, which: FactFilter, most: int) -> list[Fact]:
     """Read the first of all facts; what they rest on, which is most of the work, only of those that are shown."""
     found = reader.facts(which, limit=NO_LIMIT, sources=False) if which != FactFilter() else None
-    every = with_names(reader, _first_by_name(scope, reader, most) if found is None else found)
+    every = with_names(reader, _first_by_name(reader, most) if found is None else found)
     first = sorted(every, key=_as_read)[:most]
     full = reader.facts_by_id([fact.id for fact in first])
     return [replace(fact, sources=full[fact.id].sources) for fact in first]
 
 
-def _first_by_name(scope: Scope, reader: Reader, most: int) -> list[Fact]:
+def _first_by_name(reader: Reader, most: int) -> list[Fact]:
     """Read the facts of one subject after the other, by name, until there are enough: each has one at least."""
     subjects = reader.fact_subjects()
     names = {one.id: one.name for one in read_entities(reader, subjects)}
@@ -96,7 +96,7 @@ def _first_by_name(scope: Scope, reader: Reader, most: int) -> list[Fact]:
     return facts
 
 
-def _stored(scope: Scope, reader: Reader, home: str | None, which: FactFilter, *, as_object: bool) -> list[Fact]:
+def _stored(reader: Reader, home: str | None, which: FactFilter, *, as_object: bool) -> list[Fact]:
     if home is None:
         return reader.facts(which, limit=NO_LIMIT)
     either = FactFilter(subjects=(home,), objects=(home,), relation=which.relation, as_of=which.as_of)

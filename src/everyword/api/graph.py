@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from everyword.api.arguments import NO_LIMIT, Time, checked_count, checked_limit
-from everyword.api.concepts import list_concepts
+from everyword.api.concepts import list_concepts, quote_of
 from everyword.api.facts import checked_entity_name, facts_about, find_one, list_entities, list_facts
 from everyword.api.intents import read_intents
 from everyword.api.scope import Scope, public
@@ -16,7 +16,6 @@ from everyword.errors import InvalidInput, NotFound
 from everyword.knowledge.names import describe_edit, in_window, with_names
 from everyword.storage.protocol import Reader, Writer
 from everyword.storage.rows import CONCEPTS, FACTS, Edit, FactFilter
-from everyword.text.terms import whole_until
 from everyword.types.concepts import Concept, decayed
 from everyword.types.graph import Entity, EntityEdit, Fact, Map, MapEdge, MapNode, name_key
 from everyword.types.intents import LIVE, Intent
@@ -170,7 +169,6 @@ _MOST_DRAWN = 1_000  # nodes: more can't be told apart on a screen
 _FACTS_READ = 5_000  # for edges between entities
 _INTENTS = 20
 _QUOTES = 3  # beside a concept, the latest
-_QUOTED = 240  # characters
 _MENTION_WEIGHT = 0.3  # of an edge between a concept and a name in its events
 _MUCH = 50  # events with a name that make it as strong as anything gets
 
@@ -191,7 +189,7 @@ def _concept_nodes(scope: Scope, concepts: Sequence[Concept], now: datetime) -> 
             first_at=one.first_at,
             last_at=one.last_at,
             quotes=tuple(
-                events[seq].text[: whole_until(events[seq].text, _QUOTED)]
+                quote_of(events[seq])
                 for seq in latest[one.id]
                 if seq in events and scope.wing in (None, events[seq].wing)
             ),

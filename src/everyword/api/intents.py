@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from everyword.api.arguments import NO_LIMIT, Time, checked_count, checked_id, checked_question, chosen
+from everyword.api.arguments import NO_LIMIT, Time, checked_count, checked_text, chosen
 from everyword.api.scope import Scope, public, public_in_steps
 from everyword.engine.retry import again
 from everyword.errors import InvalidInput, NotFound
@@ -86,7 +86,7 @@ class Intents:
             raise InvalidInput("Only defer takes until.")
         moment = None if until is None else as_datetime(until, "until")
         known, source = again(self.scope.engine, lambda: _with_source(self.scope, id))
-        words = None if text is None else checked_question(text)
+        words = None if text is None else checked_text("text", text)
         write_record(
             self.scope.engine,
             self.scope.space,
@@ -101,7 +101,7 @@ class Intents:
 
 
 def intents_of_the_minute(scope: Scope, reader: Reader, now: datetime) -> list[Intent]:
-    """Compute intents once a minute: who looks again finds them where they were, and at once."""
+    """Return the intents as of this minute, cached, so that repeated reads are fast and agree."""
     from everyword.knowledge.intents import cached_intents
 
     minute = now.replace(second=0, microsecond=0)
@@ -130,5 +130,7 @@ def _find(scope: Scope, id: str, now: Time | None) -> Intent:
 def _with_source(scope: Scope, id: str) -> tuple[Intent, Event]:
     known = _find(scope, id, None)
     with scope.reader() as reader:
-        found = reader.find([checked_id(known.grounds[0].event_id)])
-    return known, next(iter(found.values())).event
+        source = next(iter(reader.known([known.grounds[0].event_id]).values()), None)
+    if source is None:
+        raise NotFound(f"The event of the intent {id} was forgotten just now.")
+    return known, source.event

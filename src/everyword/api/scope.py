@@ -7,15 +7,21 @@ of ours leave a public method.
 from __future__ import annotations
 
 import inspect
+import math
 import sys
+import threading
+import time
+import traceback
 import types
 import typing
+from collections import deque
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from functools import lru_cache, partial, wraps
 from itertools import islice
 from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, Union, Unpack, cast
+from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
@@ -115,6 +121,10 @@ _MOST_LOOKED_AT = 1_000  # elements of a list whose types are looked at
 _INT64 = 1 << 63
 # Errors of the system, which are told as they are: a file that is missing, a disk that fails, a key that was pressed.
 _NOT_OURS = (OSError, ImportError, MemoryError, StopIteration)
+_READ_ROWS = ("everyword.storage.", "everyword.knowledge.")
+_AUDIT_EVERY_S = 60.0
+_auditing = threading.Lock()
+_audits: WeakKeyDictionary[Store, tuple[float, str | None]] = WeakKeyDictionary()  # when, and the damage found
 
 
 def public(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
@@ -197,12 +207,30 @@ def _translated(
         wrong = _wrong_argument(method, given, named)
         if wrong is not None:
             return InvalidInput(wrong)
-    if store is not None and (damage := _damage(store)) is not None:
+    if store is not None and _may_be_damage(error) and (damage := _damage(store)) is not None:
         return StoreCorrupt(f"{(StoreCorrupt.__doc__ or '').strip()} ({damage}; {type(error).__name__}: {error})")
     return error
 
 
+def _may_be_damage(error: Exception) -> bool:
+    """Return whether damaged rows may have caused an error. A wrong type can only where rows are read."""
+    if not isinstance(error, TypeError | AttributeError):
+        return True
+    innermost = deque(traceback.walk_tb(error.__traceback__), maxlen=1)
+    return any(frame.f_globals.get("__name__", "").startswith(_READ_ROWS) for frame, _ in innermost)
+
+
 def _damage(store: Store) -> str | None:
+    """Look for damage, at most once in `_AUDIT_EVERY_S`: an audit reads the whole store."""
+    with _auditing:
+        at, found = _audits.get(store, (-math.inf, None))
+        if time.monotonic() - at > _AUDIT_EVERY_S:
+            found = _damage_now(store)
+            _audits[store] = time.monotonic(), found
+        return found
+
+
+def _damage_now(store: Store) -> str | None:
     try:
         problems = store.audit(deep=False).problems
     except EverywordError as error:
@@ -273,5 +301,7 @@ def _type_name(hint: Any) -> str:
 
 def _shown(value: object) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return f"{value:.3g}" if isinstance(value, float) else f"a number of {value.bit_length()} bits"
+        if isinstance(value, float):
+            return f"{value:.3g}"
+        return str(value) if abs(value) < _INT64 else f"a number of {value.bit_length()} bits"
     return type(value).__name__

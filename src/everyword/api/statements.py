@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from everyword.api.arguments import Time, checked_id, checked_question, chosen
+from everyword.api.arguments import Time, checked_id, checked_text, chosen
 from everyword.api.scope import Scope
 from everyword.engine.retry import again
 from everyword.errors import InvalidInput, NotFound, OutOfDate
@@ -62,7 +62,7 @@ def correct_statement(scope: Scope, id: str, text: str, *, by: str | None) -> St
     from everyword.knowledge.comparing import payload_of  # not for a process that only asks
     from everyword.knowledge.graph import speaker_of
 
-    words = checked_question(text)
+    words = checked_text("text", text)
     known, source = again(scope.engine, lambda: _current(scope, id))
     payload = payload_of(known, speaker=speaker_of(source))
     return _edit(scope, known, source, RecordKind.CORRECTION, payload, words, by)
@@ -156,4 +156,7 @@ def _edit(
 
 def _source(scope: Scope, known: Statement) -> Event:
     with scope.reader() as reader:
-        return next(iter(reader.find([checked_id(known.event_id)]).values())).event
+        source = next(iter(reader.known([known.event_id]).values()), None)
+    if source is None:
+        raise NotFound(f"The event of the statement {known.id} was forgotten just now.")
+    return source.event

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from everyword.api.arguments import Time, checked_count, checked_question
+from everyword.api.arguments import Time, checked_count, checked_text
 from everyword.api.scope import Scope
 from everyword.errors import InvalidInput
 from everyword.retrieval.wake_up import WakeUpRequest, candidates, identity_lines, identity_of, wake_up
@@ -26,7 +26,7 @@ def write_wake_up(scope: Scope, budget: int, *, wing: str | None, topic: str | N
 
     checked_count("budget", budget, 1_000_000)
     scope.filter(wing=wing)
-    about = None if topic is None else checked_question(topic).strip()
+    about = None if topic is None else checked_text("topic", topic).strip()
     moment = scope.moment(now)
     today = moment.replace(hour=0, minute=0, second=0, microsecond=0)
     with scope.reader(FACTS, CONCEPTS) as reader:
@@ -54,7 +54,7 @@ def set_identity(scope: Scope, text: str, *, wing: str | None, by: str | None, r
     """Write a new identity into the log."""
     from everyword.ingest.write import write_record
 
-    words = checked_question(text).strip()
+    words = checked_text("text", text).strip()
     if len(words) > _MOST_IDENTITY_CHARS:
         raise InvalidInput(
             f"An identity has at most {_MOST_IDENTITY_CHARS:,} characters; this one has {len(words):,}.",

@@ -26,6 +26,9 @@ from everyword.text.rendering import encoder_prefix
 from everyword.text.spans import windows
 from everyword.types.events import Event
 
+_MOST_NOTICES = 50  # kept, the latest: their texts may hold changing numbers
+_PROBE = "probe"  # a text that every embedder takes, to tell a text that it refuses from one that takes none
+
 
 class EverywordNotice(UserWarning):
     """A warning that something works less well than asked for, with the reason."""
@@ -43,6 +46,8 @@ class Models:
     """Loads embedders on first use and matches them with the models of a store."""
 
     def __init__(self, spec: EmbedderSpec, folder: str | os.PathLike[str] | None) -> None:
+        if not isinstance(cast(object, folder), str | os.PathLike | None):
+            raise InvalidSetting(f"models must be a folder, not {folder!r}.")
         self._spec = spec
         self.folder = folder
         self._lock = threading.Lock()
@@ -102,7 +107,7 @@ class Models:
     def say(self, notice: str) -> None:
         """Warn the caller once."""
         if notice not in self.notices:
-            self.notices.append(notice)
+            self.notices[:] = [*self.notices[1 - _MOST_NOTICES :], notice]
             warnings.warn(notice, EverywordNotice, stacklevel=2)
 
     def _load_wanted(self, active: Model | None) -> Embedder | None:
@@ -170,9 +175,24 @@ def embed(embedder: Embedder, events: Sequence[Event]) -> list[tuple[UnitVector,
     ]
 
 
+def embed_each(embedder: Embedder, events: Sequence[Event]) -> list[tuple[UnitVector, ...] | ModelError]:
+    """Encode events as `embed` does; return the error for each event that the embedder refuses.
+
+    Raises where it refuses any text: then it can't be used now.
+    """
+    try:
+        return [*embed(embedder, events)]
+    except ModelError as error:
+        _encoded(embedder, [_PROBE])
+        if len(events) == 1:
+            return [error]
+        middle = len(events) // 2
+        return [*embed_each(embedder, events[:middle]), *embed_each(embedder, events[middle:])]
+
+
 def ask(embedder: Embedder, text: str) -> Question:
     """Encode a question; any failure of the embedder raises EmbeddingFailed."""
-    with _as_embedding_failed(embedder):
+    with _as_embedding_failed():
         question = embedder.question(text)
         card = embedder.card
         if not _is_vector(question.pooled, card.dims) or not np.isfinite(question.pooled).all():
@@ -183,7 +203,7 @@ def ask(embedder: Embedder, text: str) -> Question:
 
 
 def _encoded(embedder: Embedder, texts: Sequence[str]) -> list[Passage]:
-    with _as_embedding_failed(embedder):
+    with _as_embedding_failed():
         encoded = list(embedder.passages(texts))
         card = embedder.card
         if len(encoded) != len(texts) or not all(_is_storable(one, card.dims) for one in encoded):
@@ -204,7 +224,7 @@ def _is_vector(given: object, dims: int) -> bool:
 
 
 @contextmanager
-def _as_embedding_failed(embedder: Embedder) -> Generator[None]:
+def _as_embedding_failed() -> Generator[None]:
     # An embedder may be the caller's code. Whatever it raises must not lose the event.
     try:
         yield

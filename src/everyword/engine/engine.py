@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import secrets
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from everyword.engine.encoding import Models
 from everyword.errors import EverywordError, ModelError
@@ -97,10 +98,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Engine:
-    """A store, its models and its settings.
-
-    `replace(engine, ...)` makes an engine with counts, subscribers and caches of its own.
-    """
+    """A store, its models and its settings."""
 
     store: Store
     models: Models
@@ -176,11 +174,20 @@ class Engine:
 
         return self.reader is None and not is_switched_off(self.settings.reader)
 
+    def on(self, store: Store, **changes: Any) -> Engine:
+        """Return an engine for another store: the same models; counts, subscribers and caches of its own."""
+        # Models that are loaded are passed on: loading them again would take seconds.
+        loaded = {f"{name}_spec": vars(self)[name] for name in ("llm", "reranker") if name in vars(self)}
+        other = dataclasses.replace(self, **{"store": store, **loaded, **changes})
+        vars(other)["reader"] = self.reader
+        return other
+
     def close(self) -> None:
         """Close the models that the engine loaded. Models that the caller passed in stay open."""
         self.models.close()
-        for spec, made in ((self.llm_spec, self.llm), (self.reranker_spec, self.reranker)):
-            end = getattr(made, "close", None) if isinstance(spec, str) else None
+        for spec, name in ((self.llm_spec, "llm"), (self.reranker_spec, "reranker")):
+            loaded = vars(self).get(name)  # without loading one now
+            end = getattr(loaded, "close", None) if isinstance(spec, str) else None
             if callable(end):
                 end()
 

@@ -65,7 +65,7 @@ class Allowance:
                 _write(writer, day, spent + self._checked(day, tokens, spent))
         except StoreError as error:
             raise LLMUnavailable(f"The LLM is not asked because its tokens can't be counted now: {error}") from error
-        self._unwritten.clear()
+        del self._unwritten[day]
 
     def _checked(self, day: date, tokens: int, spent: int) -> int:
         if spent + tokens > self._limit:
@@ -83,7 +83,7 @@ class Allowance:
             with suppress(StoreError):
                 with self._store.file_writer() as writer:
                     _write(writer, day, _on(day, writer) + self._unwritten[day])
-                self._unwritten.clear()
+                del self._unwritten[day]
 
 
 def _write(writer: FileWriter, day: date, spent: int) -> None:
@@ -134,7 +134,7 @@ class Metered:
         """Stream an answer if the budget covers the largest possible use; without a count, the use is estimated."""
         asked = estimate_tokens(system, prompt)
         with self._held(asked + max_tokens) as hold:
-            hold.used, received = asked, 0
+            received = 0
             pieces = iter(
                 self._llm.stream(system=system, prompt=prompt, max_tokens=max_tokens, temperature=temperature)
             )
@@ -142,8 +142,11 @@ class Metered:
                 try:
                     piece = next(pieces)
                 except StopIteration as end:
-                    hold.used = hold.used if end.value is None else end.value
+                    hold.used = (hold.used or asked) if end.value is None else end.value
                     return
+                except (LLMGarbage, LLMRefused) as error:  # it was answered
+                    hold.used = error.tokens or hold.used or asked
+                    raise
                 received += len(piece.encode("utf-8", "surrogatepass"))
                 hold.used = asked + estimate_tokens("x" * received)
                 yield well_formed(piece)

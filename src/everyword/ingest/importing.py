@@ -10,7 +10,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from functools import partial
 
@@ -128,8 +128,8 @@ def _with_zips_inside(found: Recognised, tally: _Tally) -> Iterator[Recognised]:
         except InvalidInput as error:
             _count_unreadable(found.source, name, error, tally)
             continue
-        yield replace(found, source=source)
-        source.close()
+        with closing(source):
+            yield replace(found, source=source)
 
 
 def _is_empty_export(source: Source, tally: _Tally) -> bool:

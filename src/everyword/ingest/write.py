@@ -17,8 +17,7 @@ from everyword.ingest.redaction.redact import redact_event, rules_of
 from everyword.ingest.validation import at_was_given, check_same, check_wing, checked_name, drafts_of
 from everyword.storage.postings import terms_of
 from everyword.storage.protocol import Reader, Writer
-from everyword.storage.rows import ANALYSIS, EMBED, Draft, Known
-from everyword.text.terms import ANALYSIS_VERSION
+from everyword.storage.rows import EMBED, Draft, Known
 from everyword.types.events import Event, Json, Written, WrittenBatch, content_of, event_id, identity_of
 from everyword.types.records import BY, EVENTS, NUMBER, RecordKind, events_of
 from everyword.types.times import to_micros
@@ -159,8 +158,6 @@ def _append(engine: Engine, writer: Writer, drafts: Sequence[Draft], serving: Se
         # A rebuild finished while we embedded: these are vectors of the old model, so embedding becomes a job. If
         # another writer registered the same model first, the vectors are fine.
         drafts = [replace(draft, vectors=None) for draft in drafts]
-    if writer.file.fact(ANALYSIS) is None:
-        writer.file.set_fact(ANALYSIS, str(ANALYSIS_VERSION))
     engine.fence_key.keep(writer.file)
     stored = writer.append(drafts, active, now=engine.now(), queue=active is not None or engine.models.wants_vectors)
     return {draft.raw_id: event for draft, event in zip(drafts, stored, strict=True)}
@@ -204,7 +201,7 @@ def write_record(
 
     def draft() -> Draft:
         with engine.store.reader(space) as reader:
-            number = reader.tally().records + 1
+            number = reader.count_records() + 1
         at = engine.clock()
         event = Event(
             text=text,

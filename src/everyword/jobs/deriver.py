@@ -17,15 +17,14 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from everyword.engine.encoding import embed
+from everyword.engine.encoding import embed_each
 from everyword.engine.engine import Engine, Progress, silent
 from everyword.engine.retry import again
 from everyword.errors import ModelError, StoreBusy, StoreFull
 from everyword.models.protocol import Embedder
 from everyword.settings import Settings
-from everyword.storage.protocol import Reader, Store, Writer
+from everyword.storage.protocol import FileWriter, Reader, Store, Workplace, Writer
 from everyword.storage.rows import CONCEPTS, EMBED, FACTS, STATEMENTS, VIEWS, Job, Model
-from everyword.text.terms import ANALYSIS_VERSION
 from everyword.types.events import ASSISTANTS
 
 if TYPE_CHECKING:
@@ -66,17 +65,26 @@ def with_sources(settings: Settings, views: Iterable[str]) -> tuple[str, ...]:
 
 
 def behind(reader: Reader, views: Sequence[str], *, most: int = 1 << 62) -> int:
-    """Count the events that the slowest of some views has not applied, up to a number of them."""
+    """Count the events that the slowest of some views has not applied and could apply now, up to a number of them."""
     if not views or not reader.last_seq:
         return 0
     cursors = reader.cursors()
-    return reader.count_behind(min(cursors[view] for view in views), most=most)
+    count = reader.count_behind(min(cursors[view] for view in views), most=most)
+    if count and CONCEPTS in views and _waits_for_vectors(reader, cursors[CONCEPTS]):
+        return behind(reader, [view for view in views if view != CONCEPTS], most=most)
+    return count
+
+
+def _waits_for_vectors(reader: Reader, upto: int) -> bool:
+    """Return whether the vectors of the event after `upto` are still to be made."""
+    owed = reader.vectors_owed_from()
+    return owed is not None and all(seq >= owed for seq, _ in reader.log(after=upto, limit=1))
 
 
 def lag(reader: Reader) -> dict[str, int]:
     """Count the events that each view has not applied, and those whose words an older version indexed."""
     upto = reader.cursors()
-    if reader.file.analysis_version() < ANALYSIS_VERSION:
+    if reader.has_old_words:
         upto = {WORDS: 0, **upto}
     counts = {view: reader.count_behind(seq) for view, seq in upto.items()}
     return {view: count for view, count in counts.items() if count}
@@ -92,8 +100,8 @@ def catch_up(
 ) -> int:
     """Apply the log to some views, up to the last event at this moment; return the number of events applied.
 
-    for_question: apply only a few events, for a second at most, also where others hold the write lock; the background
-    does the rest. Takes the write lock only where a view is behind.
+    for_question: apply only a few events, for a second at most, also where others hold the write lock; a thread in the
+    background or a worker does the rest. Takes the write lock only where a view is behind.
     """
     if engine.store.read_only:
         return 0
@@ -102,9 +110,11 @@ def catch_up(
         if not missing:
             return 0
     if for_question and missing > _FEW:
-        for deriver in tuple(_known):
-            deriver.wake(space, after_question_of=engine)
-        return 0
+        derivers = [one for one in tuple(_known) if one.works_for(engine)]
+        for one in derivers:
+            one.wake(space, pause_s=_AFTER_QUESTION_S)
+        if derivers or isinstance(engine.store, Workplace):
+            return 0
     end = time.monotonic() + _FEW_S if for_question else None
     limit, total, waiting = _FIRST_SLICE if for_question else BATCH, 0, set[str]()
     while end is None or time.monotonic() < end:
@@ -209,19 +219,20 @@ class BackgroundDeriver:
         self._process = os.getpid()  # a forked child has neither the thread nor, perhaps, the lock
         _known.add(self)
 
-    def wake(self, space: str, *, after_question_of: Engine | None = None) -> None:
+    def works_for(self, engine: Engine) -> bool:
+        return os.getpid() == self._process and self._engine() is engine
+
+    def wake(self, space: str, *, pause_s: float = 0.0) -> None:
         """Note that a space was written to; return at once.
 
-        after_question_of: an engine that was asked a question while views are far behind. If it is this thread's, the
-        work begins after a pause: a process that asks once and ends does not wait for it.
+        pause_s: wait so long before the work begins, so that a process that asks once and ends does not wait for it.
         """
-        if os.getpid() != self._process or after_question_of not in (None, self._engine()):
+        if os.getpid() != self._process:
             return
         with self._changed:
             if self._stopping or threading.current_thread() is self._thread:
                 return
             self._spaces.add(space)
-            pause_s = _AFTER_QUESTION_S if after_question_of else 0.0
             self._written_at = max(self._written_at, time.monotonic() + pause_s)
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._run, name="everyword-deriver", daemon=True)
@@ -266,11 +277,11 @@ class BackgroundDeriver:
     def _work_on(self, engine: Engine, space: str) -> None:
         limit, encoding = _FIRST_SLICE, engine.settings.embed_on_write
         left: tuple[str, ...] = views_of(engine.settings)
-        while left and self._is_quiet():
+        while (left or encoding) and self._is_quiet():
             begun = time.monotonic()
             try:
                 if encoding:
-                    encoding = bool(again(engine, partial(encode_some, engine, patience_s=_PATIENCE_S)))
+                    encoding = again(engine, partial(encode_some, engine, patience_s=_PATIENCE_S)) is not None
                     continue
                 derive = partial(derive_batch, engine, engine.store, space, left, limit, patience_s=_PATIENCE_S)
                 done, stuck = again(engine, derive)
@@ -310,20 +321,29 @@ _RETRY_FIRST_S = 2  # after a failed attempt; doubles up to a quarter of an hour
 _RETRY_MOST_S = 900
 
 
-def encode_some(engine: Engine, *, due: bool = True, patience_s: float | None = None) -> int:
-    """Encode some of the waiting events; return their number, 0 where none is left or none can be encoded now.
+def encode_some(
+    engine: Engine, *, due: bool = True, patience_s: float | None = None, refused: set[int] | None = None
+) -> int | None:
+    """Encode some of the waiting events; return their number, or None where none is left or can be encoded now.
 
     due: leave those alone that failed and are not due again yet. patience_s: how long to wait for the write lock.
+    refused: jobs to leave alone; those that the embedder refuses are added.
     """
+    refused = set() if refused is None else refused
     with engine.store.file_reader() as reader:
-        jobs = reader.jobs(kind=EMBED, due_before=engine.now() if due else None, limit=_LOOKED_AT)
+        due_before = engine.now() if due else None
+        jobs = reader.jobs(kind=EMBED, due_before=due_before, limit=_LOOKED_AT + len(refused))
+        jobs = [job for job in jobs if job.id not in refused]
         serving = engine.models.serving(reader) if jobs else None
     if serving is None or serving.embedder is None:
-        return 0
-    return sum(
-        _encode(engine, space, some, serving.embedder, serving.model, patience_s)
-        for space, some in _by_space(_first(engine, jobs)).items()
-    )
+        return None
+    total = 0
+    for space, some in _by_space(_first(engine, jobs)).items():
+        encoded = _encode(engine, space, some, serving.embedder, serving.model, patience_s, refused)
+        if encoded is None:
+            return total or None
+        total += encoded
+    return total
 
 
 def _first(engine: Engine, jobs: Sequence[Job]) -> Sequence[Job]:
@@ -352,30 +372,35 @@ def _encode(
     embedder: Embedder,
     model: Model | None,
     patience_s: float | None,
-) -> int:
+    refused: set[int],
+) -> int | None:
+    """Encode events of one space, and postpone those that the embedder refuses; all of them if it takes none."""
     with engine.store.reader(space) as reader:
         events = reader.fetch([job.seq for job in jobs])
     try:
-        vectors = dict(zip(events, embed(embedder, list(events.values())), strict=True))
+        found = dict(zip(events, embed_each(embedder, list(events.values())), strict=True))
     except ModelError as error:
-        _postpone(engine, jobs, error)
-        return 0
+        with engine.store.file_writer() as writer:
+            _postpone(engine, writer, dict.fromkeys(jobs, error))
+        return None
     with engine.store.writer(space, patience_s=patience_s) as writer:
         active = next((one for one in writer.file.models() if one.state == "active"), None)
         if active is None:
             active = engine.models.register(writer.file, embedder)
         elif active != model:
             return 0  # a rebuild switched models; the next round uses the new one
-        writer.put_vectors(active, vectors)
+        writer.put_vectors(active, {seq: one for seq, one in found.items() if not isinstance(one, ModelError)})
         for job in jobs:
             if job.seq not in events:
                 writer.file.drop_job(job)
-    return len(jobs)
+        failed = {job: error for job in jobs if isinstance(error := found.get(job.seq), ModelError)}
+        _postpone(engine, writer.file, failed)
+    refused |= {job.id for job in failed}
+    return len(jobs) - len(failed)
 
 
-def _postpone(engine: Engine, jobs: Sequence[Job], error: ModelError) -> None:
-    engine.models.say(f"Vectors are postponed: {error}")
-    with engine.store.file_writer() as writer:
-        for job in jobs:
-            due_at = engine.next_attempt(job.attempts, first_s=_RETRY_FIRST_S, most_s=_RETRY_MOST_S)
-            writer.fail_job(job, error=str(error), due_at=due_at)
+def _postpone(engine: Engine, writer: FileWriter, failed: Mapping[Job, ModelError]) -> None:
+    for job, error in failed.items():
+        engine.models.say(f"Vectors are postponed: {error}")
+        due_at = engine.next_attempt(job.attempts, first_s=_RETRY_FIRST_S, most_s=_RETRY_MOST_S)
+        writer.fail_job(job, error=str(error), due_at=due_at)

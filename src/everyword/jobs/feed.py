@@ -14,7 +14,6 @@ import hashlib
 import hmac
 import json
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -268,18 +267,18 @@ def watch_changes(
     *,
     kinds: Sequence[ChangeKind],
     every: float,
-    stop: Callable[[], bool],
+    stop: threading.Event,
 ) -> Iterator[tuple[str, Any]]:
-    """Poll for new items of any process until `stop` returns true; read rows only after the store has changed."""
+    """Poll for new items of any process until `stop` is set; read rows only after the store has changed."""
     subscriptions = [_Subscription(engine, space, wing, kind) for kind in kinds]
     before: object = None
-    while not stop():
+    while not stop.is_set():
         version = again(engine, partial(_version, engine, space))
         for one in subscriptions if version != before else ():
             one.catch_up()
             yield from ((one.kind.value, item) for item in one.new_items())
         before = version
-        time.sleep(every)
+        stop.wait(every)
 
 
 def _version(engine: Engine, space: str) -> object:

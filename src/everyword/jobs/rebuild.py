@@ -87,8 +87,8 @@ def _derived(engine: Engine, scratch: Store, space: str, copied: _Copied, progre
     while True:
         with engine.store.table_reader() as reader:
             events = reader.table("events")
-            behind = [{"space": space, "seq": copied.upto}[column] for column in events.key]
-            rows = list(islice(reader.each(events, behind, space), _COPY_BATCH))
+            after = [{"space": space, "seq": copied.upto}[column] for column in events.key]
+            rows = list(islice(reader.each(events, after, space), _COPY_BATCH))
         if not rows:
             return copied
         derive_rows(engine, scratch, space, rows)

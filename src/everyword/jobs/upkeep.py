@@ -5,7 +5,6 @@ Workers, any number of processes on any number of machines, share the work that 
 
 from __future__ import annotations
 
-import dataclasses
 import secrets
 import threading
 import time
@@ -30,9 +29,9 @@ from everyword.knowledge.statements import derive_anew, read_without, stated
 from everyword.models.protocol import Embedder
 from everyword.storage.postings import SEAL_AT, Seqs, Terms, terms_of
 from everyword.storage.protocol import FileWriter, Reader, Workplace, Writer
-from everyword.storage.rows import ANALYSIS, EMBED, FACTS, NOT_OWED, PLAN, SCRUB_OWED, VIEWS, Model
+from everyword.storage.rows import EMBED, FACTS, NOT_OWED, PLAN, SCRUB_OWED, VIEWS, Model
 from everyword.storage.sql.tables import DERIVED_TABLES, VECTOR_TABLES, WORD_TABLES
-from everyword.text.terms import ANALYSIS_VERSION, searchable_terms
+from everyword.text.terms import searchable_terms
 from everyword.types.events import Event, Receipt
 from everyword.types.times import from_micros
 
@@ -76,7 +75,8 @@ def _settle_offline(engine: Engine, progress: Progress) -> Settled:
     with engine.store.file_reader() as reader:
         spaces = reader.spaces()
         waiting = total + sum(reader.reader(space).job_counts().get(EMBED, (0, 0))[0] for space in spaces)
-    while encoded := encode_some(engine, due=False):
+    refused = set[int]()
+    while (encoded := encode_some(engine, due=False, refused=refused)) is not None:
         total += encoded
         progress("vectors", total, max(total, waiting))
     derived = 0
@@ -231,11 +231,11 @@ def _drop_leftovers(engine: Engine) -> None:
 
 
 def _update_words(engine: Engine, progress: Progress) -> None:
-    """Rebuild the word index if an older version of the analysis made it."""
+    """Rebuild the word indexes that an older version of the analysis made."""
     with engine.store.file_reader() as reader:
-        analysis, spaces, total = reader.analysis_version(), reader.spaces(), reader.total_events()
-    if analysis < ANALYSIS_VERSION:
-        _rebuild_all_words(engine, spaces, progress, total)
+        old = [space for space in reader.spaces() if reader.reader(space).has_old_words]
+        total = reader.total_events() if old else 0
+    _rebuild_all_words(engine, old, progress, total)
 
 
 def _rebuild_all_words(engine: Engine, spaces: Sequence[str], progress: Progress, total: int) -> None:
@@ -247,8 +247,6 @@ def _rebuild_all_words(engine: Engine, spaces: Sequence[str], progress: Progress
             with engine.store.writer(space) as writer:
                 writer.renew_meta()
         done = _rebuild_words(engine, space, progress, done, total)
-    with engine.store.file_writer() as writer:
-        writer.set_fact(ANALYSIS, str(ANALYSIS_VERSION))
 
 
 def _rebuild_words(engine: Engine, space: str, progress: Progress, done: int, total: int) -> int:
@@ -367,7 +365,4 @@ def _work_on_one_space(engine: Engine, place: Workplace, skipped: dict[str, floa
     with place.owed(now=engine.now(), but=sorted(skipped)) as space:
         if space is None:
             return None, 0
-        # Pass loaded models on: loading them for each space would take seconds.
-        models = {"llm_spec": engine.llm, "reranker_spec": engine.reranker}
-        of_one = dataclasses.replace(engine, store=place.only(space), **models)
-        return space, sum(settle(of_one, silent))
+        return space, sum(settle(engine.on(place.only(space)), silent))

@@ -6,7 +6,6 @@ vector with the stored one. It reads one snapshot, changes nothing, and takes as
 
 from __future__ import annotations
 
-import dataclasses
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -122,7 +121,7 @@ class _SpaceCheck:
             return False
         with scratch.table_writer() as (_, writer):
             writer.put_all("models", self._stored.rows("models"))
-        beside = dataclasses.replace(self._engine, store=scratch, llm_spec=None)
+        beside = self._engine.on(scratch, llm_spec=None)
         with scratch.writer(self._space) as writer:
             writer.set_fold_mark(FoldMark(0, 0, mark["profile"]))
             folded = fold_rows_upto(beside, writer, self._cursors[CONCEPTS])

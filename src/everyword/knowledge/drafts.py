@@ -97,7 +97,7 @@ def _draft(event: Event, reading: EventReading, one: ReadStatement, model: str) 
         about=one.about,
         confidence=round(one.confidence, 3),
         date=one.date,
-        valid_from=None if over else _begins(one.date, kind, event.at),
+        valid_from=None if over else begins(one.date, kind, event.at),
         valid_to=event.at if over or stance is Stance.DONE else None,
         entities=tuple(dict.fromkeys(name.text for name in reading.names if _inside(name.span, one.span))),
         negated=one.mode == "negated",
@@ -145,7 +145,7 @@ def _leaves(one: ReadStatement) -> bool:
     return meaning is not None and meaning.relation in ("lives_in", "works_at") and bool(_LEFT.search(one.quote))
 
 
-def _begins(date: SaidDate | None, kind: StatementKind, at: datetime) -> datetime:
+def begins(date: SaidDate | None, kind: StatementKind, at: datetime) -> datetime:
     """Say since when it is true: since the date that was said where that has passed, else since it was said."""
     return date.start if date is not None and date.start <= at and kind not in TO_DO else at
 

@@ -138,7 +138,7 @@ def write_wiki(
 ) -> WikiReport:
     """Update a folder with one note for each entity; keep notes that somebody changed."""
     report = WikiReport()
-    theirs, ours = _there(folder, report)
+    theirs, ours = _there(folder)
     titles = _titles(entities, {path.stem.casefold() for path in theirs})
     notes = _notes(entities, facts, sessions, titles)
     edited = {id for id, (_, intact) in ours.items() if not intact}
@@ -156,7 +156,7 @@ def write_wiki(
     return report
 
 
-def _there(folder: Path, report: WikiReport) -> tuple[list[Path], dict[str, tuple[Path, bool]]]:
+def _there(folder: Path) -> tuple[list[Path], dict[str, tuple[Path, bool]]]:
     """List the notes of a folder: other people's, and ours by entity id with whether they are unchanged."""
     theirs: list[Path] = []
     ours: dict[str, tuple[Path, bool]] = {}

@@ -134,13 +134,12 @@ def intents_in(
     reader: Reader, *, now: datetime, wing: str | None = None, as_of: datetime | None = None
 ) -> list[Intent]:
     """Compute the intents of a snapshot, the most pressing first. as_of: by what was known then."""
-    todos = reader.newest_statements(TO_DO, limit=MOST_TODOS)
+    todos = reader.newest_statements(TO_DO, wing=wing, limit=MOST_TODOS)
     if as_of is not None:
         todos = [(seq, known) for seq, one in todos if (known := _as_known(reader, one, as_of)) is not None]
     if not todos:
         return []
     events = reader.fetch(sorted({seq for seq, _ in todos}))
-    todos = [(seq, one) for seq, one in todos if wing is None or events[seq].wing == wing]
     chains = _chains(reader, todos, events, as_of)
     answers = _answers(reader, wing, as_of)
     thresholds = _thresholds(chains, answers)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 from abc import ABC, abstractmethod
-from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from functools import partial
-from threading import Lock, Thread
+from threading import Thread
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everyword.errors import EmbeddingFailed, EverywordError
+from everyword.fair_semaphore import FairSemaphore
 from everyword.models.onnx import OpenedOnce, Session, load_runtime, open_session
 from everyword.models.protocol import well_formed
 from everyword.models.token_codec import unit
@@ -47,39 +47,6 @@ class Encoded(NamedTuple):
     ids: NDArray[np.int64]  # (tokens,), markers included
     tokens: Floats  # (tokens, token_dims)
     pooled: Floats  # (dims,)
-
-
-class FairSemaphore:
-    """A semaphore that serves waiting threads in order.
-
-    threading.Semaphore lets the thread that releases a slot take it again before a waiting thread wakes up.
-    """
-
-    def __init__(self, slots: int) -> None:
-        self._lock = Lock()
-        self._free = slots
-        self._waiting: deque[Lock] = deque()
-
-    @contextlib.contextmanager
-    def slot(self) -> Generator[None]:
-        """Hold one slot."""
-        turn = Lock()
-        with self._lock:
-            if self._free:
-                self._free -= 1
-            else:
-                turn.acquire()
-                self._waiting.append(turn)
-        with turn:  # released by the thread that hands over its slot
-            pass
-        try:
-            yield
-        finally:
-            with self._lock:
-                if self._waiting:
-                    self._waiting.popleft().release()
-                else:
-                    self._free += 1
 
 
 class TextEncoder(ABC):

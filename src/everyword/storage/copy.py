@@ -72,7 +72,9 @@ def _begun(target: Store, fingerprint: str, tables: Sequence[Table]) -> dict[str
     with target.table_writer() as (file, copy):
         there = {table.name: copy.count(table) for table in copy.tables()}
         if missing := [table.name for table in tables if table.name not in there]:
-            raise StoreError(f"The target knows no {', '.join(missing)}; open both with the same version of Everyword.")
+            raise StoreError(
+                f"The target has no table {', '.join(missing)}; open both with the same version of Everyword."
+            )
         said = file.fact(COPYING)
         state: dict[str, Any] | None = json.loads(said) if said else None
         if state is None and (said == "" or any(there[table.name] for table in tables)):

@@ -27,7 +27,7 @@ _ID_MASK = (1 << ID_BITS) - 1
 
 
 class Identity(NamedTuple):
-    """What an event that is about to be imported is recognised by."""
+    """The columns that tell whether an event was imported (and forgotten) before."""
 
     session: str | None
     speaker: str | None

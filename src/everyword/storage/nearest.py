@@ -68,7 +68,7 @@ class PooledMatrix:
         self.count = total
 
     def view(self) -> PooledView:
-        """Take what is here now; later vectors are appended behind it and do not disturb it.
+        """Take what is here now; later vectors are appended after it and do not disturb it.
 
         The first view has neither floats nor signs: to make them takes as long as several questions, and a process may
         ask only one.

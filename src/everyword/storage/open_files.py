@@ -1,10 +1,10 @@
 """Track the memory files that this process has open: nothing but their store may open them here.
 
-On POSIX, closing a file gives up every lock that the process has on it, whoever took them: to read an open memory like
-any other file takes from SQLite the locks that keep two processes from writing at once. SQLite minds that among its own
-connections. Everybody else who opens a file that a user named asks here first; a file is known by where it is on the
-disk, whatever it is called by. A database of another program that somebody here has open is read, and stays open to us
-for as long as it is to them.
+On POSIX, closing any descriptor of a file releases all locks that the process holds on it. Reading an open memory as a
+plain file would thereby release SQLite's locks, which keep two processes from writing at once. SQLite minds that among
+its own connections. Everybody else who opens a file that a user named asks here first; a file is known by where it is
+on the disk, whatever it is called by. A database of another program that somebody here has open is read, and stays open
+to us for as long as it is to them.
 """
 
 from __future__ import annotations
@@ -94,7 +94,9 @@ def read_beside(path: Path) -> Generator[None]:
     finally:
         if inode is not None:
             with _changed:
-                _read.subtract([inode])
+                _read[inode] -= 1
+                if not _read[inode]:
+                    del _read[inode]
                 _changed.notify_all()
 
 
@@ -110,7 +112,7 @@ def opened(path: Path) -> Generator[IO[bytes]]:
 
 
 def _lingered(path: Path) -> io.FileIO | None:
-    """Take up again what was not closed, so that looking often opens no more files."""
+    """Reuse a file that was kept open, so that repeated reads don't open more."""
     inode = inode_of(path)
     with _changed:
         for file in _lingering:
@@ -122,7 +124,7 @@ def _lingered(path: Path) -> io.FileIO | None:
 
 
 def _let_go(raw: io.RawIOBase) -> None:
-    """Close a file, and those that waited for it; a database that others here have open waits for them."""
+    """Close a file and those whose close was deferred; a database that others here have open waits for them."""
     assert isinstance(raw, io.FileIO)
     with _changed:
         if not _may_have_locks(raw):

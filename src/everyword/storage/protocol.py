@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from everyword.errors import BadLocation, Closed, StoreForked
+from everyword.private_files import name_new
 from everyword.settings import beside
 from everyword.storage.rows import Commits
 from everyword.storage.sql.audit import audit
@@ -128,7 +129,9 @@ class Store(ABC):
         partial = beside(target)
         try:
             self._copy_into(partial)
-            os.replace(partial, target)
+            name_new(partial, target)
+        except FileExistsError as error:
+            raise BadLocation(f"{target} was made meanwhile; a backup never overwrites.") from error
         finally:
             # What SQLite had begun beside it, where the disk was full.
             for left in ("", "-journal", "-wal", "-shm", "-lock"):

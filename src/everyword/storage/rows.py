@@ -33,6 +33,7 @@ class Space(Struct, frozen=True):
     word_tail: int
     epoch: int
     last_seq: int  # of the last event that was added, also if it was forgotten since
+    analysis: int  # the version of the analysis (text/terms.py) that made the postings
 
     def grown(self, events: int, words: int, last_seq: int) -> Space:
         """Return the row after events were added."""
@@ -45,7 +46,7 @@ class Space(Struct, frozen=True):
         )
 
 
-class Extent(Struct, frozen=True):
+class EventRange(Struct, frozen=True):
     """The number of events, and the times of the first and the last one in microseconds."""
 
     events: int
@@ -273,7 +274,7 @@ class PlanRow(Struct, frozen=True):
     body: str
 
 
-class Reach(Struct, frozen=True):
+class SessionSize(Struct, frozen=True):
     """How many events a session has, and the first of them to arrive."""
 
     events: int
@@ -393,7 +394,6 @@ class Tally(Struct, frozen=True, kw_only=True):
     vectors: int = 0
 
 
-ANALYSIS = "analysis"  # the version of the analysis (text/terms.py) that made the postings
 STATEMENTS, FACTS, CONCEPTS = "statements", "facts", "concepts"
 # The views of the log, in the order in which they are derived, with the version of the code that derives each. Raise a
 # version where the code derives something else: the view is then derived again.

@@ -494,7 +494,8 @@ CREATE TABLE spaces (
   words_upto INTEGER NOT NULL DEFAULT 0,      -- events up to this seq are in postings, later ones in word_tail
   word_tail INTEGER NOT NULL DEFAULT 0,       -- how many those later ones are
   last_seq INTEGER NOT NULL DEFAULT 0,        -- of the last event that was added, also if it was forgotten since
-  epoch INTEGER NOT NULL DEFAULT 0            -- moves when anything is removed or rebuilt: caches in memory start anew
+  epoch INTEGER NOT NULL DEFAULT 0,           -- moves when anything is removed or rebuilt: caches in memory start anew
+  analysis INTEGER NOT NULL                   -- the version of the analysis of texts that made the postings
 ) STRICT;
 
 CREATE TABLE statement_keys (

@@ -20,6 +20,7 @@ from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from everyword import __version__
+from everyword.api.pages import entries_after
 from everyword.errors import EverywordError, InvalidInput, Overloaded
 from everyword.interfaces.http.background import PoolName
 from everyword.interfaces.http.bodies import encode_json, json_object, json_response, limited, problem_of
@@ -33,7 +34,6 @@ from everyword.interfaces.operations import (
     check_arguments,
     parse_query,
 )
-from everyword.interfaces.operations.pages import entries_after
 from everyword.interfaces.operations.parameters import FLAG, INTEGER, PATH, TEXT, TEXTS
 from everyword.jobs.feed import KINDS
 from everyword.memory import Memory, method_named

@@ -17,12 +17,12 @@ from anyio import to_thread
 from anyio.abc import TaskGroup
 from msgspec import Struct, field
 
+from everyword.api.pages import entries_after
 from everyword.errors import EverywordError
 from everyword.interfaces.mcp import OpenMemory, results, sdk
 from everyword.interfaces.mcp.fast_handshake import ANSWER, KEEP, SCHEME, SESSION
 from everyword.interfaces.mcp.sdk import Call, ProtocolError
 from everyword.interfaces.operations import BY_NAME, Operation
-from everyword.interfaces.operations.pages import entries_after
 from everyword.text.rendering import event_line, indented, json_text, name, visible
 from everyword.types.events import Event, Session
 from everyword.types.service import NOW, News

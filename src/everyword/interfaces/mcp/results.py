@@ -8,9 +8,9 @@ from typing import Any, cast
 
 from msgspec import Struct
 
+from everyword.api.pages import entries_after
 from everyword.errors import EverywordError
 from everyword.interfaces.mcp.tools import LISTS, MEMBERS, NEXT_CURSOR, AgentTool
-from everyword.interfaces.operations.pages import entries_after
 from everyword.memory import Memory
 from everyword.models.tokenizers import load_tokenizer
 from everyword.text.rendering import event_line, json_text, one_line, visible, visible_json

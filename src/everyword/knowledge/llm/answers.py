@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from everyword.knowledge.claims import Course, ToldFact, When, overlap
 from everyword.knowledge.comparing import SAME_WORDS
-from everyword.knowledge.drafts import STATES, tags_of
+from everyword.knowledge.drafts import STATES, begins, tags_of
 from everyword.knowledge.llm.grounding import Refused, foreign_name, foreign_number, mostly_said
 from everyword.knowledge.reading import speaker_name
 from everyword.models.llm.json_schema import list_schema, object_schema
@@ -303,14 +303,7 @@ def _dated(scene: Scene, draft: StatementDraft, when: str) -> StatementDraft:
     if said is None:
         return draft
     date = SaidDate(said.start, said.end, said.text, said.certain and not said.guessed)
-    return replace(draft, date=date, valid_from=_begins(draft, date, scene.event.at))
-
-
-def _begins(draft: StatementDraft, date: SaidDate, at: datetime) -> datetime | None:
-    """Since the date that was said where that has passed, else since it was said."""
-    if draft.valid_from is None or draft.kind in TO_DO or date.start > at:
-        return draft.valid_from
-    return date.start
+    return replace(draft, date=date, valid_from=draft.valid_from and begins(date, draft.kind, scene.event.at))
 
 
 # Facts

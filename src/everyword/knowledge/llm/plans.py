@@ -292,7 +292,7 @@ def settle_plans(engine: Engine, progress: Progress) -> int:
 def _plan(engine: Engine, llm: LLM, job: Job) -> int:
     space = job.space
     with engine.store.reader(space) as reader:
-        waiting = [one for one in reader.file.jobs(kind=PLAN, limit=_MOST_JOBS) if one.space == space]
+        waiting = reader.jobs_of(kind=PLAN, after=job.id - 1, limit=_MOST_JOBS)
         view = _view(reader, engine)
     if not view.is_worth_a_look:
         with engine.store.file_writer() as writer:

@@ -97,7 +97,8 @@ CREATE TABLE spaces (
   words_upto bigint NOT NULL DEFAULT 0,
   word_tail bigint NOT NULL DEFAULT 0,
   last_seq bigint NOT NULL DEFAULT 0,
-  epoch bigint NOT NULL DEFAULT 0
+  epoch bigint NOT NULL DEFAULT 0,
+  analysis bigint NOT NULL
 ) WITH (fillfactor = 50);
 SELECT raise_gate('spaces');
 

@@ -15,7 +15,8 @@ CREATE TABLE spaces (
   words_upto INTEGER NOT NULL DEFAULT 0,      -- events up to this seq are in postings, later ones in word_tail
   word_tail INTEGER NOT NULL DEFAULT 0,       -- how many those later ones are
   last_seq INTEGER NOT NULL DEFAULT 0,        -- of the last event that was added, also if it was forgotten since
-  epoch INTEGER NOT NULL DEFAULT 0            -- moves when anything is removed or rebuilt: caches in memory start anew
+  epoch INTEGER NOT NULL DEFAULT 0,           -- moves when anything is removed or rebuilt: caches in memory start anew
+  analysis INTEGER NOT NULL                   -- the version of the analysis of texts that made the postings
 ) STRICT;
 
 -- The truth: append-only, verbatim. Text that is not valid Unicode (a lone surrogate) is kept as a blob.
@@ -402,7 +403,7 @@ CREATE TABLE api_keys (
   revoked_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
--- A webhook is its own queue: everything behind its position in the feed of its space waits to be sent.
+-- A webhook is its own queue: everything after its position in the feed of its space waits to be sent.
 CREATE TABLE webhooks (
   id TEXT PRIMARY KEY,
   space TEXT NOT NULL,
@@ -501,7 +502,7 @@ CREATE INDEX fold_journal_seq ON fold_journal (space, seq);
 CREATE INDEX fold_journal_node ON fold_journal (space, node);
 CREATE INDEX fold_journal_target ON fold_journal (space, target);
 
--- Whom a person told to stay apart: a change that was taken back is not made again.
+-- Pairs of concepts that a person separated; they aren't merged again.
 CREATE TABLE fold_apart (
   space INTEGER NOT NULL,
   seq INTEGER NOT NULL,
@@ -524,7 +525,7 @@ CREATE TABLE fold_work (
 
 CREATE INDEX fold_work_touched ON fold_work (space, touched);
 
--- Events that look for company, or did until an event came.
+-- Events that belong to no concept yet, or belonged to none until a later event.
 CREATE TABLE fold_loose (
   space INTEGER NOT NULL,
   seq INTEGER NOT NULL,

@@ -88,7 +88,7 @@ def place_of(location: str) -> Place:
 
 def connect(place: Place) -> Connection:
     """Open a connection with the settings that every connection has."""
-    with in_our_words(place.password, connecting=True):
+    with translated_errors(place.password, connecting=True):
         connection = psycopg.Connection.connect(place.conninfo, autocommit=True)
         _connections.add(connection)
         try:
@@ -165,19 +165,19 @@ class Pool:
     def _begun(self, begin: bytes, deadline: float) -> tuple[Connection, Answers]:
         self._outage.check()
         while True:
-            connection = None
             try:
                 connection = self._idle_or_new()
-                answers = connection.execute(begin)
+                try:
+                    answers = connection.execute(begin)
+                except BaseException:
+                    connection.close()
+                    raise
                 self._outage.end()
                 return connection, answers
             except (pg.LockNotAvailable, pg.QueryCanceled):  # it is there, and others hold what is waited for
-                if connection is not None:
-                    connection.close()
                 raise
             except psycopg.OperationalError:
-                if connection is not None:
-                    connection.close()  # the server went away while it was idle: the next one may do, or a new one
+                pass  # the server went away while the connection was idle: the next one may do, or a new one
             except StoreUnreachable as error:
                 # It was there before: a restart, or another server taking over. Nothing has been done yet, so wait.
                 if self._outage.lasts_too_long(error) or time.monotonic() + _BETWEEN_TRIES_S > deadline:
@@ -277,7 +277,7 @@ _MET = frozenset(("models_one_active", "models_one_building"))
 
 
 @contextmanager
-def in_our_words(password: str | None = None, *, connecting: bool = False) -> Generator[None]:
+def translated_errors(password: str | None = None, *, connecting: bool = False) -> Generator[None]:
     """Turn a driver's error into one of ours; `password` is what must not be in it."""
     try:
         yield
@@ -292,7 +292,7 @@ def in_our_words(password: str | None = None, *, connecting: bool = False) -> Ge
 
 def _ours(error: psycopg.Error, password: str | None, *, connecting: bool) -> EverywordError:
     if isinstance(error, pg.UniqueViolation) and error.diag.constraint_name in _MET:
-        return StoreInterrupted("Another process did the same at the same moment; do it again.")
+        return StoreInterrupted("Another process wrote the same row at the same moment; try again.")
     said = " ".join(str(error).split())
     said = said.replace(password, "***") if password else said
     for theirs, ours, words in _IN_OUR_WORDS:

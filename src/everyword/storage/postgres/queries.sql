@@ -6,7 +6,7 @@
 -- One space's counters, nulls where there is none; with the models and facts of the store, and how far the views of the
 -- space are. Says at the same time whose rows the transaction is about from here on.
 -- name: space_by_name
-SELECT space, name, events, words, generation, words_upto, word_tail, epoch, last_seq,
+SELECT space, name, events, words, generation, words_upto, word_tail, epoch, last_seq, analysis,
        set_config('everyword.space', $1::bigint::text, true),
        (SELECT json_agg(json_build_array(id, models.name, version, dims, token_dims, models.state, near_spaces.state)
                         ORDER BY id)
@@ -16,8 +16,8 @@ SELECT space, name, events, words, generation, words_upto, word_tail, epoch, las
 FROM (SELECT 1) AS one LEFT JOIN spaces ON space = $1;
 
 -- name: add_space
-INSERT INTO spaces (space, name) VALUES ($1, $2)
-RETURNING space, name, events, words, generation, words_upto, word_tail, epoch, last_seq,
+INSERT INTO spaces (space, name, analysis) VALUES ($1, $2, $3)
+RETURNING space, name, events, words, generation, words_upto, word_tail, epoch, last_seq, analysis,
           set_config('everyword.space', space::text, true);
 
 -- The highest seq that was ever given, also to an event that is gone.
@@ -39,7 +39,7 @@ SELECT pg_advisory_xact_lock_shared($1), pg_advisory_xact_lock($2), pg_current_x
 SELECT pg_advisory_xact_lock($1);
 
 -- New events with their terms, vectors and jobs, and the counts that they change. Time as the memory learns it never
--- runs backwards, also when a machine's clock does. Positions of vectors go on behind those in the tail and in blocks.
+-- runs backwards, also when a machine's clock does. Positions of vectors go on after those in the tail and in blocks.
 -- name: append_events
 WITH given AS MATERIALIZED (
   SELECT nextval('event_seq') AS seq, least(one.recorded_at, clock.now) AS learned, one.*
@@ -75,7 +75,7 @@ WITH given AS MATERIALIZED (
          coalesce((SELECT max(last_position) FROM pooled_blocks WHERE space = $1 AND model = $19), 0) AS in_blocks
 ), encoded AS MATERIALIZED (
   SELECT (($19::bigint << 52) | (given.seq << 10) | part.number) AS unit, start, stop, windows, tokens, pooled,
-         row_number() OVER (ORDER BY given.seq, part.number) AS behind
+         row_number() OVER (ORDER BY given.seq, part.number) AS place
   FROM unnest($20::bigint[], $21::bigint[], $22::bigint[], $23::bigint[], $24::bigint[], $25::bytea[], $26::bytea[])
     AS part (place, number, start, stop, windows, tokens, pooled) JOIN given USING (place)
 ), kept AS (
@@ -83,7 +83,7 @@ WITH given AS MATERIALIZED (
   SELECT $1, unit, start, stop, windows, tokens FROM encoded
 ), pooled AS (
   INSERT INTO pooled_tail (space, model, position, unit, pooled)
-  SELECT $1, $19, greatest(in_tail, in_blocks) + behind, unit, pooled FROM encoded CROSS JOIN last
+  SELECT $1, $19, greatest(in_tail, in_blocks) + place, unit, pooled FROM encoded CROSS JOIN last
 ), owed AS (
   INSERT INTO jobs (space, kind, seq) SELECT $1, $27, seq FROM given
   WHERE record IS NULL AND place = ANY($28::bigint[]) ON CONFLICT DO NOTHING
@@ -163,6 +163,9 @@ DELETE FROM near WHERE space = $1 AND unit = ANY($2::bigint[]);
 -- name: drop_near
 DELETE FROM near WHERE unit BETWEEN $1 AND $2;
 
+-- name: drop_near_space
+DELETE FROM near_spaces WHERE space = $1 AND model = $2;
+
 -- name: drop_near_spaces
 DELETE FROM near_spaces WHERE model = $1;
 
@@ -208,7 +211,7 @@ ORDER BY jobs.id LIMIT $3;
 -- name: take_owed_space
 SELECT spaces.name FROM (
   SELECT space, min(id) AS waiting FROM jobs WHERE due_at <= $1 GROUP BY space
-  UNION ALL SELECT space, 0 FROM spaces WHERE EXISTS ( -- a view that is behind, or has not begun
+  UNION ALL SELECT space, 0 FROM spaces WHERE analysis < $5 OR EXISTS ( -- a view that is behind, or has not begun
     SELECT 1 FROM unnest($3::text[], $4::bigint[]) AS known (name, version) LEFT JOIN views
       ON views.space = spaces.space AND views.name = known.name AND views.version = known.version
     WHERE coalesce(views.upto, 0) < spaces.last_seq)
@@ -331,7 +334,8 @@ SELECT CASE %(table)s WHEN 'events' THEN (SELECT max(seq) FROM events WHERE spac
   WHEN 'receipts' THEN (SELECT max(id) FROM receipts WHERE space = %(space)s) END;
 
 -- name: jobs_of_space
-SELECT id, kind, seq, attempts, due_at, error FROM jobs WHERE space = $1 AND id > $2 ORDER BY id LIMIT $3;
+SELECT id, kind, seq, attempts, due_at, error FROM jobs WHERE space = $1 AND id > $2
+  AND ($4::text IS NULL OR kind = $4) ORDER BY id LIMIT $3;
 
 -- name: jobs_by_kind
 SELECT kind, count(*), count(*) FILTER (WHERE attempts > 0) FROM jobs WHERE space = $1 GROUP BY kind ORDER BY kind;

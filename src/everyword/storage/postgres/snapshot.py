@@ -19,6 +19,7 @@ from everyword.storage.rows import Model, Space
 from everyword.storage.sql.queries import filled, named_queries, query_of
 from everyword.storage.sql.snapshot import Caches, Row, Snapshot, array
 from everyword.storage.sql.tables import Column, Tables
+from everyword.text.terms import ANALYSIS_VERSION
 
 
 def query(name: str) -> str:
@@ -147,9 +148,9 @@ class PostgresSnapshot(Snapshot):
 
     def read_space(self, name: str, row: Row) -> None:
         """Take what `space_by_name` gave."""
-        models: list[Row] = row[10] or []
-        self.facts = dict(row[11])
-        self._cursors[name] = row[12] or []
+        models: list[Row] = row[11] or []
+        self.facts = dict(row[12])
+        self._cursors[name] = row[13] or []
         self.models = [model[:6] for model in models]
         self._about = str(space_number(name))
         near = Near(
@@ -161,7 +162,7 @@ class PostgresSnapshot(Snapshot):
     def space_to_write(self, name: str) -> Space:
         found = self.space(name)
         if found is None:
-            added = self.rows("add_space", (space_number(name), name))[0]
+            added = self.rows("add_space", (space_number(name), name, ANALYSIS_VERSION))[0]
             found = self._kept(name, added, Near(frozenset(), frozenset()))
             self.run("add_turn", (found.id,))
         return found
@@ -232,7 +233,7 @@ class PostgresSnapshot(Snapshot):
         self._about = about
 
     def _kept(self, name: str, row: Row, near: Near) -> Space:
-        found = Space(*row[:9])
+        found = Space(*row[:10])
         if found.name != name:
             raise StoreError(f"The space {name!r} has the number of another one; choose another name.")
         self._about = str(found.id)

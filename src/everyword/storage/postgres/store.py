@@ -33,11 +33,11 @@ from everyword.storage.postgres.connect import (
     Pool,
     begin_transaction,
     connect,
-    in_our_words,
     migrate,
     place_of,
     schema_version,
     search_path,
+    translated_errors,
     vector_schema,
 )
 from everyword.storage.postgres.snapshot import (
@@ -56,6 +56,7 @@ from everyword.storage.rows import VIEWS, Model
 from everyword.storage.sql.queries import check_schema, newest_schema
 from everyword.storage.sql.snapshot import Caches, array, words
 from everyword.storage.sqlite import SqliteStore
+from everyword.text.terms import ANALYSIS_VERSION
 
 _NUMBER = re.compile(r"\d+")
 _LEFT_IN_TABLES = "pages of the server's tables and indexes, until settle(scrub=True) rewrites them"
@@ -86,7 +87,7 @@ class PostgresStore(Store):
         self._everywhere = EVERYWHERE
         self._memos = Caches()
         self._listening: Connection | None = None
-        with in_our_words(self._place.password):
+        with translated_errors(self._place.password):
             self._open(create=create)
         self._pool = Pool(self._place, most=settings.pool_size, wait_s=settings.busy_timeout_s)
 
@@ -112,7 +113,7 @@ class PostgresStore(Store):
     def snapshot(self) -> Generator[PostgresSnapshot]:
         """Begin a transaction that reads."""
         self._check_usable()
-        with self._in_our_words(), self._pool.taken(self._begin_reading) as (connection, _):
+        with self._translated_errors(), self._pool.taken(self._begin_reading) as (connection, _):
             try:
                 yield PostgresSnapshot(connection, self._caches, self._everywhere)
             finally:
@@ -126,10 +127,10 @@ class PostgresStore(Store):
             raise StoreReadOnly
         begin = [self._begin_writing]
         if patience_s is not None:
-            begin.append(b"SET LOCAL lock_timeout = %d" % (patience_s * 1000))
+            begin.append(b"SET LOCAL lock_timeout = %d" % _milliseconds(patience_s))
         if space is not None:
             begin.append(turn_of(self._place.schema, space))
-        with self._in_our_words(), self._pool.taken(b"; ".join(begin)) as (connection, answers):
+        with self._translated_errors(), self._pool.taken(b"; ".join(begin)) as (connection, answers):
             try:
                 writing = PostgresTransaction(connection, self._place.schema, self._memos, self._everywhere)
                 if space is not None:
@@ -150,12 +151,12 @@ class PostgresStore(Store):
     @contextmanager
     def owed(self, *, now: int, but: Sequence[str] = ()) -> Generator[str | None]:
         self._check_usable()
-        with in_our_words(self._place.password), self._pool.taken(self._begin_writing) as (connection, _):
+        with translated_errors(self._place.password), self._pool.taken(self._begin_writing) as (connection, _):
             try:
                 snapshot = PostgresSnapshot(connection, self._caches, self._everywhere)
                 left_out = array([space_number(space) for space in but])
                 views = (words(list(VIEWS)), array(list(VIEWS.values())))
-                rows = snapshot.rows("take_owed_space", (now, left_out, *views))
+                rows = snapshot.rows("take_owed_space", (now, left_out, *views, ANALYSIS_VERSION))
                 yield rows[0][0] if rows else None
             finally:
                 _end(connection)
@@ -167,7 +168,7 @@ class PostgresStore(Store):
 
     def wait_for_work(self, timeout_s: float) -> None:
         self._check_usable()
-        with in_our_words(self._place.password):
+        with translated_errors(self._place.password):
             if self._listening is None or self._listening.closed:
                 self._listening = connect(self._place)
                 self._listening.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self.channel)))
@@ -185,7 +186,7 @@ class PostgresStore(Store):
     @contextmanager
     def plain_connection(self) -> Generator[Connection]:
         """Give a connection without a transaction, for what can't be done in one."""
-        with in_our_words(self._place.password):
+        with translated_errors(self._place.password):
             connection = connect(self._place)
             try:
                 connection.execute(sql.SQL("SET search_path = {}").format(self._path))
@@ -197,7 +198,7 @@ class PostgresStore(Store):
         # A plain VACUUM frees the space of removed rows and leaves their bytes in it. Only a new file has none of them.
         self._check_usable()
         with self.plain_connection() as connection:
-            wait_ms = int(self._settings.busy_timeout_s * 1000)
+            wait_ms = _milliseconds(self._settings.busy_timeout_s)
             connection.execute(sql.SQL("SET lock_timeout = {}").format(sql.Literal(wait_ms)))
             for name in self._tables(connection):
                 _rewrite(connection, sql.Identifier(self._place.schema, name))
@@ -244,7 +245,7 @@ class PostgresStore(Store):
             check_schema(have, "postgres", read_only=self.read_only)
             vectors_in = vector_schema(connection)
             self._path = search_path(self._place, vectors_in)
-            wait_ms = int(self._settings.busy_timeout_s * 1000)
+            wait_ms = _milliseconds(self._settings.busy_timeout_s)
             more: list[sql.Composable] = [sql.SQL("lock_timeout = {}").format(sql.Literal(wait_ms))]
             if self._settings.durability == "normal":
                 more.append(sql.SQL("synchronous_commit = off"))
@@ -258,8 +259,8 @@ class PostgresStore(Store):
             connection.close()
 
     @contextmanager
-    def _in_our_words(self) -> Generator[None]:
-        with in_our_words(self._place.password):
+    def _translated_errors(self) -> Generator[None]:
+        with translated_errors(self._place.password):
             try:
                 yield
             except psycopg.Error as error:
@@ -354,6 +355,11 @@ def _rewrite(connection: Connection, table: sql.Identifier) -> None:
     connection.execute(sql.SQL("ANALYZE {}").format(table))
 
 
+def _milliseconds(seconds: float) -> int:
+    """Convert a time to wait for a lock; 0 would be for ever."""
+    return max(1, round(seconds * 1000))
+
+
 def _last_row(answers: Answers) -> Sequence[Any]:
     """Read the row of the last query of several that were sent as one."""
     while answers.nextset():
@@ -390,7 +396,8 @@ def _build_near(store: PostgresStore) -> int:
         while state == "wanted":
             with store.transaction() as sql:
                 state = _filled_on(sql, space, model)
-        _index(store, space, model)
+        if state == "filled":
+            _index(store, space, model)
     return len(wanted)
 
 
@@ -420,11 +427,12 @@ def _filled_on(sql: PostgresTransaction, space: str, model: Model) -> str:
 
 
 def _index(store: PostgresStore, space: str, model: Model) -> None:
-    with store.transaction() as sql:
+    with store.transaction(space=space) as sql:
         into = sql.space_to_write(space)
         table = sql.one("table_of_near", (into.id,))
-    if table is None:
-        return
+        if table is None:  # all was forgotten: the space asks again when it has grown again
+            sql.run("drop_near_space", (into.id, model.id))
+            return
     low, high = unit_bounds(model.id)
     name = f"near_{into.id & 0xFFFFFFFFFFFFFFFF:x}_{model.id}"
     with store.plain_connection() as connection:

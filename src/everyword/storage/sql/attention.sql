@@ -4,7 +4,8 @@
 SELECT statements.number, statements.id, statements.seq, kind, status, replaces, statements.recorded_at, closed_at,
        valid_from, valid_to, body, events.id, events.text, events.at_offset
 FROM statements JOIN events ON {postgres: events.space = statements.space AND} events.seq = statements.seq
-WHERE statements.space = $1 AND kind = $2 ORDER BY statements.number DESC LIMIT $3;
+WHERE statements.space = $1 AND kind = $2 AND ($4::text IS NULL OR events.wing = $4)
+ORDER BY statements.number DESC LIMIT $3;
 
 -- name: wing_counts_then
 SELECT wing, count(*) FROM events WHERE space = $1 AND recorded_at <= $2 AND record IS NULL GROUP BY wing;

@@ -61,8 +61,6 @@ def _index_problems(file: FileReader, checked: dict[str, int], *, deep: bool, on
             what="a scrub after forgetting is still to be done",
             fix="everyword settle, when no other process is reading",
         )
-    if (analysis := file.analysis_version()) > ANALYSIS_VERSION:
-        yield Problem(where="words", what=f"indexed by analysis {analysis}, now {ANALYSIS_VERSION}", fix=REBUILD)
 
 
 def _space_problems(reader: Reader, space: Space, checked: dict[str, int], *, deep: bool) -> Iterator[Problem]:
@@ -74,6 +72,9 @@ def _space_problems(reader: Reader, space: Space, checked: dict[str, int], *, de
         yield Problem(
             where=f"space {space.name}", what=f"{space.events} events are counted but {count} are there", fix=REBUILD
         )
+    if space.analysis > ANALYSIS_VERSION:
+        what = f"indexed by analysis {space.analysis}, now {ANALYSIS_VERSION}"
+        yield Problem(where=f"words of space {space.name}", what=what, fix=REBUILD)
     if deep:
         said = _Said()
         yield from _log_problems(reader, space, said)
@@ -116,7 +117,7 @@ def _word_problems(reader: Reader, space: Space, said: _Said, checked: dict[str,
     tail = flatten([(seq, length, terms) for seq, length, terms in tail_rows])
     total += _sum(tail.terms, Postings(tail.seqs, tail.counts, tail.lengths))
     # Terms of an older analysis can't be made again to compare them: they serve as they are until `settle` renews them.
-    same = reader.file.analysis_version() >= ANALYSIS_VERSION
+    same = not reader.has_old_words
     if len(tail_rows) != space.word_tail or (same and said.words != space.words):
         yield Problem(where=f"words of space {space.name}", what="the counters are off", fix=REBUILD)
     if not same:

@@ -15,7 +15,7 @@ from everyword.storage.rows import (
     FoldMark,
     Member,
     PlanRow,
-    Reach,
+    SessionSize,
     Undone,
     WorkRow,
     WrittenRow,
@@ -53,7 +53,7 @@ class ConceptRows(SpaceRows):
     def concepts(
         self, *, wing: str | None = None, as_of: datetime | None = None, after: int = 0, limit: int
     ) -> list[tuple[int, Concept]]:
-        """List concepts of a wing, or of a time, in the order in which they were last worded, from behind a number."""
+        """List concepts of a wing, or of a time, in the order in which they were last worded, after a number."""
         rows = self._rows("concepts", after=after, limit=limit, wing=wing, as_of=_micros(as_of))
         return [(row[0], _concept(self.space, row, as_of)) for row in rows]
 
@@ -166,7 +166,7 @@ class ConceptRows(SpaceRows):
         return [(row[0], _entry(row)) for row in rows[:limit]]
 
     def fold_entries(self, *, after: int, limit: int) -> list[tuple[int, JournalEntry]]:
-        """Read the journal in its order, from behind a number."""
+        """Read the journal in its order, after a number."""
         return [(row[0], _entry(row)) for row in self._rows("fold_entries", after, limit)]
 
     def fold_steps(self, seq: int) -> int:
@@ -198,9 +198,9 @@ class ConceptRows(SpaceRows):
         """Read what an LLM wrote of sessions."""
         return {row[0]: WrittenRow(*row) for row in self._rows_of("written_of", sessions)}
 
-    def session_reach(self, session: str) -> Reach:
+    def session_reach(self, session: str) -> SessionSize:
         """Tell how long a session is, and where it begins."""
-        return Reach(*self._rows("session_reach", session)[0])
+        return SessionSize(*self._rows("session_reach", session)[0])
 
     def plans_at(self, seqs: Sequence[int]) -> list[PlanRow]:
         """Read the plans that were proposed after events, in their order."""

@@ -16,12 +16,11 @@ from everyword.storage.forgotten import SALT, Identity, hashed_path, tag_of
 from everyword.storage.nearest import unit_bounds, unit_of
 from everyword.storage.postings import Bm25, Postings, Ranking, Seqs, unpack
 from everyword.storage.rows import (
-    ANALYSIS,
     NOT_OWED,
     SCRUB_OWED,
     Access,
     Cursor,
-    Extent,
+    EventRange,
     FileRead,
     Job,
     JobRow,
@@ -46,7 +45,6 @@ from everyword.storage.sql.row_mapping import (
 )
 from everyword.storage.sql.snapshot import Row, Snapshot, array, words
 from everyword.storage.sql.statements import StatementRows
-from everyword.text.terms import ANALYSIS_VERSION
 from everyword.types.events import Event, Filter, Receipt, Session, raw_event_id
 from everyword.types.service import ApiKey, Permission, Webhook
 from everyword.types.times import from_micros, optional_moment, to_micros
@@ -119,17 +117,17 @@ class Reader(StatementRows, GraphRows, ConceptRows):
     def page(
         self, which: Filter, *, after: Cursor | None = None, newest_first: bool = False, limit: int
     ) -> list[tuple[Cursor, Event]]:
-        """Read some events in the order in which they happened, from behind a cursor; no records."""
+        """Read some events in the order in which they happened, after a cursor; no records."""
         start = after or (_AFTER_ALL if newest_first else _BEFORE_ALL)
         most = self._most_by_meta(which)
         if not most:
             return []
         if most < _MANY and (seqs := self.matching(which)) is not None:
             found = [Cursor(one.at, seq) for seq, one in self.outlines(seqs.tolist()).items()]
-            behind = [one for one in found if (one < start if newest_first else one > start)]
-            behind = sorted(behind, reverse=newest_first)[:limit]
-            events = self.fetch([one.seq for one in behind])
-            return [(one, events[one.seq]) for one in behind]
+            later = [one for one in found if (one < start if newest_first else one > start)]
+            later = sorted(later, reverse=newest_first)[:limit]
+            events = self.fetch([one.seq for one in later])
+            return [(one, events[one.seq]) for one in later]
         query = "events_newest_first" if newest_first else "events_oldest_first"
         rows = self._filtered(query, which, indexed=False, at=start.at, seq=start.seq, limit=limit)
         return [(Cursor(row[7], row[1]), event_of(self.space, row)) for row in rows]
@@ -154,7 +152,7 @@ class Reader(StatementRows, GraphRows, ConceptRows):
         return most
 
     def log(self, *, after: int = 0, limit: int) -> list[Known]:
-        """Read the log in the order of arrival, from behind a seq: events, and records among them."""
+        """Read the log in the order of arrival, after a seq: events, and records among them."""
         return list(map(self._known, self._rows("log_after", after, limit)))
 
     def records(self, kinds: Sequence[str]) -> list[Known]:
@@ -204,9 +202,9 @@ class Reader(StatementRows, GraphRows, ConceptRows):
 
     # What is newest, and counts of events and recalls
 
-    def extent(self, which: Filter) -> Extent:
+    def extent(self, which: Filter) -> EventRange:
         """Count the events that a filter lets through, and tell from when to when they are."""
-        return Extent(*self._filtered("extent", which)[0])
+        return EventRange(*self._filtered("extent", which)[0])
 
     def counted(self, which: Filter, *, begin: int, width: int, parts: int) -> list[int]:
         """Count the events of each part of time: the first begins at `begin`, each is `width` µs long."""
@@ -340,7 +338,7 @@ class Reader(StatementRows, GraphRows, ConceptRows):
         return rows
 
     def without_vectors(self, model: Model, *, after: int, limit: int) -> list[Known]:
-        """List events that a model has not seen, from behind a seq."""
+        """List events that a model has not seen, after a seq."""
         return list(map(self._known, self._rows("events_without_vectors", after, unit_of(model.id, 0, 0), limit)))
 
     # Inside
@@ -367,22 +365,25 @@ class Reader(StatementRows, GraphRows, ConceptRows):
     # Receipts, jobs and counts
 
     def receipts_after(self, number: int, *, limit: int) -> list[tuple[int, Receipt]]:
-        """Read what was forgotten, from behind a number."""
+        """Read what was forgotten, after a number."""
         rows = self._rows("receipts_after", number, limit)
         scrubbed = not self._file.scrub_owed()
         return [(row[0], receipt_from_json(row[1], scrubbed=scrubbed)) for row in rows]
 
     def last_number(self, table: str) -> int:
-        """Tell where a space's rows of a table stand: none is behind that number now, all to come will be."""
+        """Return the highest number of a space's rows in a table; later rows get higher ones."""
         return self._one("last_number", table=table) or 0
 
-    def jobs_of(self, *, after: int = 0, limit: int) -> list[JobRow]:
-        """List the work of a space that waits, oldest first, from behind a number."""
-        return [JobRow(*row) for row in self._rows("jobs_of_space", after, limit)]
+    def jobs_of(self, *, kind: str | None = None, after: int = 0, limit: int) -> list[JobRow]:
+        """List the work of a space that waits, oldest first, after a number."""
+        return [JobRow(*row) for row in self._rows("jobs_of_space", after, limit, kind)]
 
     def job_counts(self) -> dict[str, tuple[int, int]]:
         """Count by kind what waits, and what of it failed before."""
         return {kind: (waiting, failed) for kind, waiting, failed in self._rows("jobs_by_kind")}
+
+    def count_records(self) -> int:
+        return self._one("count_records")
 
     def tally(self) -> Tally:
         row = self.row
@@ -392,7 +393,7 @@ class Reader(StatementRows, GraphRows, ConceptRows):
         active = next((model for model in self._file.models() if model.state == "active"), None)
         return Tally(
             events=row.events,
-            records=self._one("count_records"),
+            records=self.count_records(),
             sessions=sessions,
             speakers=speakers,
             wings=wings,
@@ -427,11 +428,6 @@ class FileReader:
         kept = self.fact(SCRUB_OWED)
         return None if kept == NOT_OWED else kept
 
-    def analysis_version(self) -> int:
-        """Return the version of the term analysis that made the postings; the current one where there are none."""
-        kept = self.fact(ANALYSIS)
-        return ANALYSIS_VERSION if kept is None else int(kept)
-
     def api_keys(self) -> list[StoredKey]:
         """List keys, the oldest first."""
         return list(map(_key, self.sql.rows("keys")))
@@ -448,7 +444,7 @@ class FileReader:
         return list(map(_webhook, self.sql.rows("webhooks")))
 
     def pulse(self) -> str:
-        """Give a word that changes whenever anything is added, and when the oldest job is done. Reads no table."""
+        """Return a string that changes whenever anything is added, and when the oldest job is done. Reads no table."""
         return self.sql.one("pulse")
 
     def jobs(self, *, kind: str | None = None, due_before: int | None = None, limit: int) -> list[Job]:

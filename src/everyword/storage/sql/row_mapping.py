@@ -115,7 +115,7 @@ def conditions(which: Filter, query: Callable[[str], str], *, indexed: bool = Tr
 
 
 def in_index(name: str, value: Json) -> tuple[str, dict[str, Any]] | None:
-    """Tell how the index of meta is asked for a member, by the name of a query, and the values; None: it can't be."""
+    """Return the query name and values that look a member up in the index of meta, or None if the index can't."""
     written = meta_name(name)
     if is_range(value):
         least, most = _limits(cast("Mapping[str, float]", value))

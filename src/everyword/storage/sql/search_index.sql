@@ -52,7 +52,7 @@ UPDATE spaces SET next_generation = next_generation + 1 WHERE {postgres: space}{
   RETURNING next_generation - 1;
 
 -- name: adopt_generation
-UPDATE spaces SET generation = $1, words_upto = $2, word_tail = $3, words = $4,
+UPDATE spaces SET generation = $1, words_upto = $2, word_tail = $3, words = $4, analysis = $6,
   events = (SELECT count(*) FROM events WHERE space = $5 AND record IS NULL) WHERE {postgres: space}{sqlite: id} = $5;
 
 -- Models and vectors
@@ -120,7 +120,7 @@ INSERT INTO pooled_blocks (space, model, last_position, positions, units, pooled
 SELECT last_position, positions, units, pooled FROM pooled_blocks
 WHERE space = $1 AND model = $2 AND last_position > $3 ORDER BY last_position;
 
--- Blocks, and behind them the vectors of the tail, each alone.
+-- Blocks, and after them the vectors of the tail, each alone.
 -- name: pooled_after
 SELECT last_position AS position, positions, units, NULL::bigint AS unit, pooled FROM pooled_blocks
 WHERE space = $1 AND model = $2 AND last_position > $3

@@ -25,6 +25,7 @@ from everyword.storage.nearest import PooledMatrix, PooledView
 from everyword.storage.postings import Ranking, Seqs, Tail, flatten
 from everyword.storage.rows import EMBED, VIEWS, Model, Space
 from everyword.storage.sql.tables import Tables
+from everyword.text.terms import ANALYSIS_VERSION
 
 Row = Sequence[Any]
 
@@ -113,8 +114,8 @@ class Snapshot(ABC):
         """Return a space's row, read once in a transaction; None where there is no such space."""
         if name not in self._spaces:
             row = self.rows("space_by_name", (name,))[0]
-            self.models, self.facts, self._cursors[name] = map(json.loads, row[9:12])
-            self.keep_space(name, None if row[0] is None else Space(*row[:9]))
+            self.models, self.facts, self._cursors[name] = map(json.loads, row[10:13])
+            self.keep_space(name, None if row[0] is None else Space(*row[:10]))
         return self._spaces[name]
 
     def cursors(self, name: str) -> list[Row]:
@@ -132,7 +133,7 @@ class Snapshot(ABC):
         """Return a space's row; add the space where it is missing."""
         found = self.space(name)
         if found is None:
-            found = self._spaces[name] = Space(*self.rows("add_space", (name,))[0])
+            found = self._spaces[name] = Space(*self.rows("add_space", (name, ANALYSIS_VERSION))[0])
         return found
 
     def nearest(self, space: Space, model: Model, vector: NDArray[np.float32], k: int, allowed: Seqs | None) -> Ranking:
@@ -181,6 +182,12 @@ class SpaceRows:
         """Return the number of the last event that was added, also if it was forgotten since."""
         row = self.row
         return 0 if row is None else row.last_seq
+
+    @property
+    def has_old_words(self) -> bool:
+        """Return whether an older version of the analysis made the postings of the space."""
+        row = self.row
+        return row is not None and row.analysis < ANALYSIS_VERSION
 
     @property
     def into(self) -> int:
@@ -347,7 +354,7 @@ class Caches:
             units.append(np.frombuffer(of_block, np.int64)[new])
             vectors.append(np.frombuffer(pooled, np.int8).reshape(len(at), -1)[new])
             cached.position = last
-        # Sealing a block and clearing the tail are one transaction: all of the tail is behind the blocks.
+        # Sealing a block and clearing the tail are one transaction: all of the tail comes after the blocks.
         tail = rows[len(blocks) :]
         if tail:
             units.append(np.array([unit for _, _, _, unit, _ in tail], np.int64))

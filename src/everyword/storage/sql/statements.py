@@ -35,7 +35,7 @@ class StatementRows(SpaceRows):
     def statements(
         self, which: StatementFilter, *, after: int = 0, newest_first: bool = False, limit: int
     ) -> list[tuple[int, Statement]]:
-        """List statements in the order in which they were derived, or the other way, from behind a number."""
+        """List statements in the order in which they were derived, or the other way, after a number."""
         as_of = optional_micros(which.as_of)
         values = {name: getattr(which, name) for name in ("kind", "status", "tag", "wing")}
         values |= {"about": which.about and which.about.casefold(), "as_of": as_of, "after": after, "limit": limit}
@@ -67,9 +67,11 @@ class StatementRows(SpaceRows):
         """Read what is current of a kind, the last derived first."""
         return list(map(statement_of, self._rows("statements_latest", kind=kind, wing=wing, limit=limit)))
 
-    def newest_statements(self, kinds: Sequence[StatementKind], *, limit: int) -> list[tuple[int, Statement]]:
+    def newest_statements(
+        self, kinds: Sequence[StatementKind], *, wing: str | None = None, limit: int
+    ) -> list[tuple[int, Statement]]:
         """Read statements of some kinds, whether they still count or not, the newest first, each with its event."""
-        rows = [row for kind in kinds for row in self._rows("statements_newest", kind, limit)]
+        rows = [row for kind in kinds for row in self._rows("statements_newest", kind, limit, wing)]
         return [(row[2], statement_of(row)) for row in sorted(rows, key=lambda row: -row[0])[:limit]]
 
     def confirmations(self, *, limit: int) -> dict[str, int]:

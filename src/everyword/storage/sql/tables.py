@@ -73,7 +73,7 @@ class Tables(ABC):
 
     @abstractmethod
     def reserve(self, count: int) -> int:
-        """Give a number behind which so many are free for rows that are numbered."""
+        """Reserve `count` row numbers; return the one before the first."""
 
     @abstractmethod
     def number_of(self, name: str) -> int:
@@ -81,7 +81,7 @@ class Tables(ABC):
 
     @abstractmethod
     def finish(self) -> None:
-        """Finish a copied store: let its sequences go on behind the highest numbers."""
+        """Finish a copied store: set its sequences to the highest numbers."""
 
     def selected(self, table: str, column: str) -> str:
         """Write how a column is read."""
@@ -138,7 +138,7 @@ class Tables(ABC):
         return next(int(row[0]) for row in self.read("count", (), table=table.name, where=_where(table)))
 
     def each(self, table: Table, after: Sequence[Any] | None, space: str | None = None) -> Iterator[dict[str, Any]]:
-        """Read rows in the order of the key, from behind one; of one space, or of all."""
+        """Read rows in the order of the key, after one; of one space, or of all."""
         columns = list(dict.fromkeys((*table.key, *table.columns)))
         key = self._own(table, after) if after else ()
         where = _where(table, f"({', '.join(table.key)}) > ({self.marks(len(key))})" if after else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from msgspec.structs import replace
@@ -20,6 +20,7 @@ from everyword.storage.rows import (
     Draft,
     FileRead,
     Job,
+    JobRow,
     Known,
     Model,
     Rebuild,
@@ -31,12 +32,13 @@ from everyword.storage.sql.reader import FileReader, Reader
 from everyword.storage.sql.row_mapping import event_values, indexed_meta, receipt_to_json
 from everyword.storage.sql.snapshot import Space, array
 from everyword.storage.sql.statements import StatementChanges
-from everyword.text.terms import searchable_terms
+from everyword.text.terms import ANALYSIS_VERSION, searchable_terms
 from everyword.types.events import Event, Receipt
 from everyword.types.service import ApiKey, Webhook
 from everyword.types.times import from_micros, optional_micros, to_micros
 from everyword.types.trust import source_of
 
+J = TypeVar("J", Job, JobRow)
 _TERMS_AT_ONCE = 500  # whose chunks are read together when events are taken out of them
 
 
@@ -146,7 +148,7 @@ class Writer(Reader, StatementChanges, GraphChanges, ConceptChanges):
         )
 
     def adopt_words(self, rebuild: Rebuild, tail: Sequence[tuple[int, Terms]], *, upto: int, words: int) -> bool:
-        """Search the new generation from now on: it holds events up to `upto`, `tail` those behind.
+        """Search the new generation from now on: it holds events up to `upto`, `tail` those after it.
 
         False, and nothing done, when events were removed since it began: `words` would be off.
         """
@@ -156,7 +158,7 @@ class Writer(Reader, StatementChanges, GraphChanges, ConceptChanges):
         self.sql.run("clear_word_tail", (into.id,))
         for seq, terms in tail:
             self.sql.run("insert_word_tail", (into.id, seq, terms.length, terms.packed))
-        self.sql.run("adopt_generation", (rebuild.generation, upto, len(tail), words, into.id))
+        self.sql.run("adopt_generation", (rebuild.generation, upto, len(tail), words, into.id, ANALYSIS_VERSION))
         self.sql.run("next_epoch", (into.id,))
         return True
 
@@ -251,7 +253,7 @@ class Writer(Reader, StatementChanges, GraphChanges, ConceptChanges):
     def _insert_vectors(
         self, space: Space, model: Model, vectors: Mapping[int, Sequence[UnitVector]], in_tail: int, in_blocks: int
     ) -> None:
-        """Add vectors behind the last positions that the tail and the blocks hold."""
+        """Add vectors after the last positions that the tail and the blocks hold."""
         if not vectors:
             return
         last = max(in_tail, in_blocks)
@@ -381,7 +383,7 @@ class FileWriter(FileReader):
 
     def fail_webhook(self, webhook: Webhook, *, error: str, due_at: int) -> None:
         """Note that a delivery failed, and when to try again."""
-        self.sql.run("fail_webhook", (due_at, error, webhook.id, webhook.position))
+        self.sql.run("fail_webhook", (due_at, storable_error(error), webhook.id, webhook.position))
 
     def delete_webhook(self, id: str) -> bool:
         """Remove a webhook; False where there is none."""
@@ -424,7 +426,7 @@ class FileWriter(FileReader):
         """Take work that is due, so that nobody else does before `until`."""
         return [Job(*row) for row in self.sql.rows("take_jobs", (until, kind, now, limit))]
 
-    def finish_jobs(self, jobs: Sequence[Job]) -> list[Job]:
+    def finish_jobs(self, jobs: Sequence[J]) -> list[J]:
         """Remove jobs that are done; give those that were still there."""
         gone = {row[0] for row in self.sql.rows("finish_jobs", (array([job.id for job in jobs]),))}
         return [job for job in jobs if job.id in gone]

@@ -66,8 +66,8 @@ def inspect(path: Path, *, create: bool) -> bool:
     return True
 
 
-def rests(path: Path) -> bool:
-    """Tell a file that nobody has open: then it has no log beside it, though it is written by one."""
+def is_idle(path: Path) -> bool:
+    """Return whether no process has the file open: it is in WAL mode and has no -wal file."""
     return _head(path)[0][_WRITES_AHEAD] == b"\x02\x02" and not Path(f"{path}-wal").exists()
 
 
@@ -158,7 +158,7 @@ _IN_OUR_WORDS: tuple[tuple[type[apsw.Error], type[EverywordError]], ...] = (
 
 
 @contextmanager
-def in_our_words() -> Generator[None]:
+def translated_errors() -> Generator[None]:
     """Turn a driver's error into one of ours."""
     try:
         yield

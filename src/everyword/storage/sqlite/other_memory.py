@@ -15,7 +15,7 @@ from everyword.storage.sql.queries import check_schema
 from everyword.storage.sql.row_mapping import event_of
 from everyword.storage.sql.snapshot import Caches, Row
 from everyword.storage.sqlite import schema
-from everyword.storage.sqlite.connect import in_our_words, inspect, rests
+from everyword.storage.sqlite.connect import inspect, is_idle, translated_errors
 from everyword.storage.sqlite.fork_safety import check_openable, in_use, track
 from everyword.storage.sqlite.schema import query
 from everyword.storage.sqlite.snapshot import SqliteSnapshot
@@ -53,7 +53,7 @@ class AnotherLog:
 def another_log(path: Path) -> Generator[AnotherLog]:
     """Open a memory's file for its events alone."""
     check_openable(path)
-    with in_our_words(), in_use(None):
+    with translated_errors(), in_use(None):
         inspect(path, create=False)
         with closing(_connected(path)) as connection:
             _check(path, connection)
@@ -66,7 +66,7 @@ def another_log(path: Path) -> Generator[AnotherLog]:
 
 def _connected(path: Path) -> apsw.Connection:
     # As if nobody wrote where nobody does: else SQLite would make a log beside it, and leave it there.
-    how = "immutable=1" if rests(path) else "mode=ro"
+    how = "immutable=1" if is_idle(path) else "mode=ro"
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     connection = track(apsw.Connection(f"{path.resolve().as_uri()}?{how}", flags), path)
     connection.set_busy_timeout(int(Settings().busy_timeout_s * 1000))

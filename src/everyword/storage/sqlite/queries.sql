@@ -5,15 +5,15 @@
 -- One space's counters, nulls where there is none; with the models and facts of the file, and how far the views of the
 -- space are. Read first in every snapshot.
 -- name: space_by_name
-SELECT spaces.id, spaces.name, events, words, generation, words_upto, word_tail, epoch, last_seq,
+SELECT spaces.id, spaces.name, events, words, generation, words_upto, word_tail, epoch, last_seq, analysis,
        (SELECT json_group_array(json_array(id, name, version, dims, token_dims, state) ORDER BY id) FROM models),
        (SELECT json_group_object(name, value) FROM facts_of_file),
        (SELECT json_group_array(json_array(name, upto, version)) FROM views WHERE space = spaces.id)
 FROM (SELECT 1) LEFT JOIN spaces ON name = ?;
 
 -- name: add_space
-INSERT INTO spaces (name) VALUES (?)
-RETURNING id, name, events, words, generation, words_upto, word_tail, epoch, last_seq;
+INSERT INTO spaces (name, analysis) VALUES (?, ?)
+RETURNING id, name, events, words, generation, words_upto, word_tail, epoch, last_seq, analysis;
 
 -- What new events go on from: the last seq that was ever given, when the last event was learned, the last position of a
 -- vector, and that of the last block.
@@ -227,7 +227,8 @@ AND meta -> :path_0 = :value_0;
 SELECT seq FROM sqlite_sequence WHERE name = :table;
 
 -- name: jobs_of_space
-SELECT jobs.id, kind, seq, attempts, due_at, error FROM jobs WHERE space = ? AND id > ? ORDER BY id LIMIT ?;
+SELECT jobs.id, kind, seq, attempts, due_at, error FROM jobs WHERE space = ?1 AND id > ?2
+  AND (?4 IS NULL OR kind = ?4) ORDER BY id LIMIT ?3;
 
 -- name: jobs_by_kind
 SELECT kind, count(*), sum(attempts > 0) FROM jobs WHERE space = ? GROUP BY kind ORDER BY kind;

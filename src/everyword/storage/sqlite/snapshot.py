@@ -48,16 +48,16 @@ class SqliteSnapshot(Snapshot):
 
     def run(self, name: str, values: Sequence[Any] | Mapping[str, Any]) -> int:
         self._before(name)
-        with _of_characters():
+        with _refusing_surrogates():
             self.connection.execute(query(name), _bound(values))
         return self.connection.changes()
 
     def run_many(self, name: str, values: Iterable[Sequence[Any]]) -> None:
-        with _of_characters():
+        with _refusing_surrogates():
             self.connection.executemany(query(name), values)
 
     def added(self, name: str, values: Sequence[Any]) -> int:
-        with _of_characters():
+        with _refusing_surrogates():
             self.connection.execute(query(name), values)  # RETURNING would double what a row costs
         return self.connection.last_insert_rowid()
 
@@ -118,11 +118,11 @@ def _bound(values: Sequence[Any] | Mapping[str, Any]) -> Sequence[Any] | Mapping
 
 
 @contextmanager
-def _of_characters() -> Generator[None]:
+def _refusing_surrogates() -> Generator[None]:
     try:
         yield
     except UnicodeEncodeError as error:
-        raise InvalidInput("A text holds half of a surrogate pair, which is no character.") from error
+        raise InvalidInput("The text contains a lone surrogate, which can't be stored. Remove it.") from error
 
 
 def _table(value: Any) -> Any:
@@ -169,7 +169,7 @@ class SqliteTables(Tables):
         return ", ".join("?" * count)
 
     def reserve(self, count: int) -> int:
-        return self.last_number()  # what counts goes on behind what is put in
+        return self.last_number()  # counters go on after what is put in
 
     def number_of(self, name: str) -> int:
         self._last = 1 + max(self._last, *self.names(), 0)
@@ -179,7 +179,7 @@ class SqliteTables(Tables):
         return self._within.storable(value) if isinstance(value, str) else value
 
     def finish(self) -> None:
-        """Do nothing: a file counts on behind its highest numbers by itself."""
+        """Do nothing: a file counts on after its highest numbers by itself."""
 
 
 def _filled(template: str, parts: dict[str, str]) -> str:

@@ -20,7 +20,7 @@ from everyword.storage.protocol import FileWriter, Store
 from everyword.storage.rows import IN_MEMORY, NOT_OWED, SCRUB_OWED
 from everyword.storage.sql.queries import check_schema, newest_schema
 from everyword.storage.sqlite import schema
-from everyword.storage.sqlite.connect import connect, create, in_our_words, inspect, is_frozen
+from everyword.storage.sqlite.connect import connect, create, inspect, is_frozen, translated_errors
 from everyword.storage.sqlite.fork_safety import check_openable, in_use, register, track
 from everyword.storage.sqlite.schema import Digests, query, renew
 from everyword.storage.sqlite.snapshot import SqliteSnapshot
@@ -48,7 +48,7 @@ class SqliteStore(Store):
         # An in-memory store has one connection: its users take turns.
         self._memory_guard = threading.RLock() if self._path is None else nullcontext()
         check_openable(self._path)
-        with in_our_words(), in_use(self):
+        with translated_errors(), in_use(self):
             self._open(create=create)
         register(self)
 
@@ -59,7 +59,7 @@ class SqliteStore(Store):
     @contextmanager
     def snapshot(self) -> Generator[SqliteSnapshot]:
         self._check_usable()
-        with in_our_words(), in_use(self), self._reading() as connection:
+        with translated_errors(), in_use(self), self._reading() as connection:
             connection.execute("BEGIN")
             try:
                 yield SqliteSnapshot(connection, self._caches)
@@ -88,7 +88,7 @@ class SqliteStore(Store):
             renew(sql.connection, tables)
 
     def _copy_into(self, path: Path) -> None:
-        with in_our_words(), in_use(self), self._reading() as source:
+        with translated_errors(), in_use(self), self._reading() as source:
             create(path)
             copy = track(apsw.Connection(str(path)), path)
             try:
@@ -101,7 +101,7 @@ class SqliteStore(Store):
 
     def size(self, *, by_part: bool = False) -> tuple[int, dict[str, int]]:
         self._check_usable()
-        with in_our_words(), in_use(self), self._reading() as connection:
+        with translated_errors(), in_use(self), self._reading() as connection:
             pages = connection.pragma("page_count") * connection.pragma("page_size")
             parts = dict(connection.execute(query("bytes_by_part"))) if by_part else {}
         return self._bytes_on_disk() or pages, parts
@@ -112,11 +112,15 @@ class SqliteStore(Store):
         self.closed = True
         if not self._is_ours():
             return
-        # A thread that is writing finishes first; those that wait behind it are told that the store is closed.
-        with in_our_words(), self._turn.taken_here(), in_use(self), self._memory_guard:
-            self._close_connections()
-            self._turn.close()
-            self._held.release()
+        # A thread that is writing finishes first; those that wait for it are told that the store is closed.
+        try:
+            with translated_errors(), self._turn.taken_here(), in_use(self), self._memory_guard:
+                self._close_connections()
+                self._turn.close()
+                self._held.release()
+        except BaseException:
+            self.closed = False  # so that it can be tried again
+            raise
 
     def disconnect(self) -> None:
         """Close the connections to a file before a fork; they are opened again when they are next needed."""
@@ -133,7 +137,7 @@ class SqliteStore(Store):
         if self.read_only:
             raise StoreReadOnly
         deadline = time.monotonic() + (patience_s or self._settings.busy_timeout_s)
-        with in_our_words(), self._turn.taken(patience_s), in_use(self), self._memory_guard:
+        with translated_errors(), self._turn.taken(patience_s), in_use(self), self._memory_guard:
             self._check_usable()
             with self._begun(self._connected(), max(0.0, deadline - time.monotonic())) as sql:
                 yield sql
@@ -182,7 +186,8 @@ class SqliteStore(Store):
                 with self._turn.taken():
                     schema.migrate(writing)
             if self._path is not None and not self.read_only and writing.pragma("journal_mode") != "wal":
-                with self._turn.taken():  # the switch needs the file alone, and nobody's patience covers it
+                # Switching needs the file exclusively; SQLite's busy timeout doesn't apply to it.
+                with self._turn.taken():
                     writing.pragma("journal_mode", "wal")
             self._digests = Digests(writing)
             self._inode = None if self._path is None else _inode(self._path)
@@ -253,7 +258,7 @@ class SqliteStore(Store):
 
     def _scrubbed(self) -> bool:
         """Overwrite what is left of deleted rows; False where others use the file so that it can't be done now."""
-        with in_our_words(), self._turn.taken(), in_use(self), self._memory_guard:
+        with translated_errors(), self._turn.taken(), in_use(self), self._memory_guard:
             connection = self._connected()
             pages, free = connection.pragma("page_count"), connection.pragma("freelist_count")
             if self._path is None or free > _MOSTLY_FREE * pages or pages > MOST_PAGES:

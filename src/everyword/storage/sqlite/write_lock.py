@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from everyword.errors import NoFileLocks, StoreBusy, StoreReadOnly
+from everyword.fair_semaphore import FairSemaphore
 from everyword.private_files import open_private
 from everyword.storage.sqlite.fork_safety import forget_lock_file, in_use, track_lock_file
 
@@ -70,7 +71,7 @@ class Turn:
         self._memory = None if lock_path is None else lock_path.with_name(lock_path.name.removesuffix("-lock"))
         self._pid = os.getpid()
         self._timeout_s = timeout_s
-        self._threads = _FairLock()
+        self._threads = FairSemaphore()
         self._fd: int | None = None
 
     @contextmanager
@@ -88,12 +89,10 @@ class Turn:
     @contextmanager
     def taken_here(self, timeout_s: float | None = None) -> Generator[None]:
         """Hold the turn among the threads of this process alone."""
-        if not self._threads.acquire(timeout_s or self._timeout_s):
-            raise StoreBusy
-        try:
+        with self._threads.slot(timeout_s or self._timeout_s) as granted:
+            if not granted:
+                raise StoreBusy
             yield
-        finally:
-            self._threads.release()
 
     def close(self) -> None:
         """Let go of the lock file."""
@@ -197,28 +196,3 @@ class Turn:
 def _close(fd: int) -> None:
     forget_lock_file(fd)
     os.close(fd)
-
-
-class _FairLock:
-    """A lock that is granted in the order in which it was asked for (threading.Lock is not)."""
-
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._queue: list[object] = []  # the holder is the first
-
-    def acquire(self, timeout_s: float) -> bool:
-        me, granted = object(), False
-        with self._changed:
-            self._queue.append(me)
-            try:
-                granted = self._changed.wait_for(lambda: self._queue[0] is me, timeout_s)
-            finally:
-                if not granted:  # also who is interrupted stands in nobody's way
-                    self._queue.remove(me)
-                    self._changed.notify_all()
-        return granted
-
-    def release(self) -> None:
-        with self._changed:
-            self._queue.pop(0)
-            self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""Pages of lists, for HTTP and MCP.
+"""Pages of lists.
 
 A cursor is how many entries were given and a checksum of the last one, so that entries that were added or removed
 meanwhile shift the page instead of repeating or skipping entries.
@@ -39,7 +39,7 @@ def entries_after(cursor: str | None, count: int, fetch: Callable[[int | None], 
         return Entries(0, fetch(count + 1)[: count + 1])
     read = _CURSOR.fullmatch(cursor)
     if read is None:
-        raise InvalidInput("Invalid cursor.", fix="Use the cursor of the page before, unchanged.")
+        raise InvalidInput("The cursor is not one of this list.", fix="Use the cursor of the page before, unchanged.")
     start, last = int(read[1]), read[2]
     found = fetch(start + count + 1)
     if not (0 < start <= len(found) and _checksum(found[start - 1]) == last):
