@@ -2,7 +2,7 @@
 
 import { html, render, useEffect, useRef, useState } from "./vendor/preact-htm.js";
 import { follow, gone, keep, read, scope, sendable } from "./api.js";
-import { Choice, Safe, Trouble, count, tell } from "./parts.js";
+import { Choice, Empty, Safe, Trouble, count, tell } from "./parts.js";
 
 // A view is loaded when it is first opened. `needs`: the operations that it depends on.
 const VIEWS = [
@@ -141,7 +141,7 @@ function App() {
         setOver((before) => (before ? undefined : "palette"));
       }
       if (document.querySelector("dialog[open]")) return;
-      if (event.target.matches("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.target.matches("input:not([type=range]), textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
       const chosen = VIEWS[Number(event.key) - 1];
       if (chosen && shown(chosen, me)) {
         location.hash = `#/${chosen.name}`;
@@ -186,7 +186,7 @@ function App() {
       </div>
     </aside>
     <main id="main" tabindex="-1" class=${WIDE.includes(view.name) ? "wide" : ""}>
-      <${Safe} name=${`${view.name} ${space} ${round}`}><${Loaded} key=${`${view.name} ${space} ${round}`} view=${view} rest=${place.rest} query=${place.query} me=${me} beats=${news.beats} /></>
+      ${!shown(view, me) ? html`<${Empty} title="Not with this key">Your key does not allow what “${view.title}” needs.</>` : html`<${Safe} name=${`${view.name} ${space} ${round}`}><${Loaded} key=${`${view.name} ${space} ${round}`} view=${view} rest=${place.rest} query=${place.query} me=${me} beats=${news.beats} /></>`}
     </main>
     ${layer}${over && html`<${Over} what=${over} views=${VIEWS.filter((one) => shown(one, me))} me=${me} onClose=${() => setOver(undefined)} />`}
     <div role="status">${!answers ? html`<div class="toast lost">The service does not answer. Reconnecting …</div>`

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "../vendor/preact-htm.js";
 import { change } from "../api.js";
-import { Dialog, Trouble, count, day, html, lastRecord, ms, tell } from "../parts.js";
+import { Dialog, Trouble, count, day, html, lastRecord, ms, sinceOf, tell } from "../parts.js";
 
 const SHOWN = 6; // lanes before "Show more"
 const BY_HAND = "by hand"; // the extractor of a statement that somebody typed
@@ -27,6 +27,7 @@ function isQuoted({ statement: { event_id, span } }, spans) {
 
 function stateOf({ statement }, later, at) {
   const { status, valid_from, valid_to } = statement;
+  if (status === "retracted" && !valid_from) return "ending"; // "I no longer eat meat": it says that something is over
   const ended = valid_to && ms(valid_to) <= at;
   if (status === "retracted") return valid_to && valid_from && ms(valid_to) <= ms(valid_from) && later.length === 0 ? "never true" : ended ? "ended" : "current";
   return later.some((one) => one.statement.status !== "retracted") && status === "superseded" ? "superseded" : "current";
@@ -108,8 +109,8 @@ function VersionLine({ version, editor, may, onUndo }) {
   const { statement, state, changes } = version;
   const byHand = statement.extractor === BY_HAND;
   const retraction = state === "never true" && changes.find((one) => one.action === "retract" && one.reason.startsWith("retracted by "));
-  const since = statement.valid_from || version.said_at;
-  const when = state === "superseded" || state === "ended" ? `${day(since)} to ${day(statement.valid_to)}` : state === "never true" ? "never true" : `${happened(statement) ? "on" : "since"} ${day(since)}`;
+  const from = statement.valid_from || version.said_at;
+  const when = state === "superseded" || state === "ended" ? `${day(from)} to ${day(statement.valid_to)}` : state === "never true" ? "never true" : happened(statement) ? `on ${day(from)}` : sinceOf(statement.valid_from, version.said_at);
   const by = byHand ? `edited by ${editor(statement.speaker)}` : retraction ? `marked by ${editor(/^retracted by ([^:]*)/.exec(retraction.reason)[1])}` : statement.speaker ? `said by ${statement.speaker}` : "";
   return html`<li class=${`version ${state.replace(" ", "-")}`}>
     <p><b>${valueOf(statement)}</b> <span class="small soft">${when}</span></p>
@@ -121,7 +122,7 @@ function VersionLine({ version, editor, may, onUndo }) {
 /** The versions as pieces of a bar on the memory's time axis, and where the scrubber stands. */
 function Bar({ versions, span, at }) {
   const x = (time) => Math.min(100, Math.max(0, (100 * (time - span.begin)) / Math.max(1, span.now - span.begin)));
-  return html`<div class="bar-of-time" aria-hidden="true">${versions.filter((one) => one.state !== "never true").map(({ statement, said_at, state }) => {
+  return html`<div class="bar-of-time" aria-hidden="true">${versions.filter((one) => one.state !== "never true" && one.state !== "ending").map(({ statement, said_at, state }) => {
     const from = x(ms(statement.valid_from || said_at));
     const to = happened(statement) ? from : state === "current" ? x(at) : x(ms(statement.valid_to));
     return html`<i class=${state} style=${`left: ${Math.min(from, 98.5)}%; width: ${Math.max(1.5, to - from)}%`}></i>`;
@@ -144,6 +145,10 @@ function titleOf(versions) {
   return whose ? `${whose} · ${what}` : what.charAt(0).toUpperCase() + what.slice(1);
 }
 
-const valueOf = ({ extractor, slot, value, content, about }) => (extractor !== BY_HAND && slot && value) || (content.startsWith(`${about}: `) ? content.slice(about.length + 2) : content);
+/** What a version says: the value alone only where it is affirmed, else the words with their "not", "no longer" or "perhaps". */
+function valueOf({ extractor, slot, value, content, about, negated, stance }) {
+  if (extractor !== BY_HAND && slot && value && !negated && stance !== "ended" && stance !== "maybe") return value;
+  return content.startsWith(`${about}: `) ? content.slice(about.length + 2) : content;
+}
 const said = (statement) => statement.quote || statement.content;
 const short = (text) => (Array.from(text).length > SHORT ? `${Array.from(text).slice(0, SHORT).join("")}…` : text.trim().replace(/\.$/, ""));

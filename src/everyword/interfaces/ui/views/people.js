@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "../vendor/preact-htm.js";
 import { read } from "../api.js";
 import { Menu, Message, Read, editorOf } from "../events.js";
 import { endOf, named } from "../know/time.js";
-import { AsOf, Choice, Empty, Head, Paged, Search, Trouble, Waiting, addressOf, count, day, html, isNamed, linkTo, ms, overlay, useAsked } from "../parts.js";
+import { AsOf, Choice, Empty, Head, Paged, Search, Trouble, Waiting, addressOf, begun, count, day, html, isNamed, linkTo, ms, overlay, sinceOf, useAsked } from "../parts.js";
 
 const AT_ONCE = 60; // names per page
 const STATED = 200; // statements about one person that are read
@@ -52,6 +52,7 @@ function Person({ name, query, me, beats }) {
   const end = endOf(query.at);
   const changed = () => setRound((before) => before + 1);
   const crumbs = html`<p class="crumbs"><a href="#/people">People and things</a> ›</p>`;
+  if (found.error?.status === 404) return html`${crumbs}<${Head} title=${name} /><${Empty} title="Nobody and nothing of this name is known">It may be written in another way. <a href="#/people">See all names</a>.</>`;
   if (found.error) return html`${crumbs}<${Head} title=${name} /><${Trouble} error=${found.error} />`;
   if (!found.value) return html`${crumbs}<${Head} title=${name} /><${Waiting} />`;
   const { entity, facts, statements, quotes } = found.value;
@@ -98,13 +99,13 @@ function holding(entity, facts, statements, at) {
     const source = fact.sources[0];
     fact.sources.forEach((one) => told.add(one.event_id + one.span[0]));
     const found = SUBJECTS.findIndex((one) => one.relations.includes(fact.relation)); // -1 is the last: other
-    groups.at(found).entries.push({ id: fact.id, ...worded(entity, fact), since: fact.valid_from || fact.said_at, quote: source?.quote, event: source?.event_id, confidence: fact.confidence, fact: true, other: fact.subject_id === entity.id ? fact.object_id && fact.object : fact.subject });
+    groups.at(found).entries.push({ id: fact.id, ...worded(entity, fact), since: fact.valid_from || fact.said_at, begun: sinceOf(fact.valid_from, fact.said_at), quote: source?.quote, event: source?.event_id, confidence: fact.confidence, fact: true, other: fact.subject_id === entity.id ? fact.object_id && fact.object : fact.subject });
   }
-  const current = (one) => !NOT_NOW.includes(one.kind) && (!one.valid_from || ms(one.valid_from) < at) && (at === Infinity ? one.status === "current" && !one.valid_to : !one.valid_to || ms(one.valid_to) >= at) && one.status !== "retracted" && !(one.date && ms(one.date.end || one.date.start) < Math.min(at, Date.now()));
+  const current = (one) => !NOT_NOW.includes(one.kind) && one.valid_from && ms(one.valid_from) < at && (at === Infinity ? one.status === "current" && !one.valid_to : !one.valid_to || ms(one.valid_to) >= at) && one.status !== "retracted" && !(one.date && ms(one.date.end || one.date.start) < Math.min(at, Date.now()));
   for (const one of statements.filter(current)) {
     if (told.has(one.event_id + one.span[0])) continue;
     const found = SUBJECTS.findIndex((subject) => subject.categories.includes(one.category) || subject.relations.includes(one.slot?.attribute));
-    groups.at(found).entries.push({ id: one.id, verb: "", value: one.content.replace(/^[^:]{1,40}: /, ""), since: one.valid_from || one.recorded_at, quote: one.extractor === "by hand" ? undefined : one.quote, event: one.event_id, confidence: one.confidence, edited: one.extractor === "by hand" && one.speaker });
+    groups.at(found).entries.push({ id: one.id, verb: "", value: one.content.replace(/^[^:]{1,40}: /, ""), since: one.valid_from, begun: begun(one), quote: one.extractor === "by hand" ? undefined : one.quote, event: one.event_id, confidence: one.confidence, edited: one.extractor === "by hand" && one.speaker });
   }
   for (const group of groups) group.entries.sort((a, b) => Number(b.fact || false) - Number(a.fact || false) || ms(b.since) - ms(a.since));
   return groups.filter((group) => group.entries.length);
@@ -135,7 +136,7 @@ function Subject({ group, me, onChanged }) {
 function Holding({ entry, me, onChanged }) {
   const correct = () => overlay(html`<${Source} id=${entry.event} me=${me} onClose=${() => overlay()} onChanged=${onChanged} />`);
   return html`<div class="holding"><div><p dir="auto">${entry.verb && `${entry.verb} `}${entry.other ? html`<a href=${linkTo.person(entry.other)}><b>${entry.value}</b></a>` : entry.fact ? html`<b>${entry.value}</b>` : entry.value}
-      <span class="small quiet"> since <a class="quiet" href=${linkTo.event(entry.event)}>${day(entry.since)}</a>${entry.edited ? `, edited by ${editorOf(me)(entry.edited)}` : ""}</span></p>
+      <span class="small quiet"> <a class="quiet" href=${linkTo.event(entry.event)}>${entry.begun}</a>${entry.edited ? `, edited by ${editorOf(me)(entry.edited)}` : ""}</span></p>
     ${entry.quote && entry.quote !== entry.value && html`<p class="said small" dir="auto">“${entry.quote}”</p>`}</div>
     <${Menu} label=${`Actions for ${entry.value}`}>
       ${me.operations.includes("history") && html`<button onClick=${correct}>Correct …</button>`}
