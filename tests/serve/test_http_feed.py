@@ -23,7 +23,7 @@ from tests.serve.service import bearer, problem, serving
 from everyword import Client, Memory
 from everyword.errors import InvalidInput, NotFound
 from everyword.interfaces.http.app import build
-from everyword.interfaces.http.background import WebhookSender
+from everyword.interfaces.http.background import ChangePoller, WebhookSender
 from everyword.interfaces.http.observability import Metrics
 from everyword.interfaces.http.settings import ServiceSettings
 from everyword.types.concepts import Concept
@@ -182,6 +182,26 @@ def test_a_follower_that_was_cut_off_goes_on_where_it_was(memory: Memory) -> Non
         with stream(address, {"last-event-id": heard[-1]["id"]}, kinds="event") as told:
             next(told)
             assert json.loads(next(told)["data"])["item"]["text"] == "line 3"
+
+
+def test_streams_hear_of_changes_again_after_an_unexpected_error() -> None:
+    async def followed() -> int:
+        wrong = [RuntimeError("a driver's own")]
+
+        async def version() -> str:
+            if wrong:
+                raise wrong.pop()
+            return "1"
+
+        poller = ChangePoller(version)
+        running = asyncio.create_task(poller.run())
+        with poller.following("somebody"):
+            await poller.wait_for_change(0, 10)
+        poller.stop()
+        await running
+        return poller.changes
+
+    assert asyncio.run(followed()) == 1
 
 
 def test_streams_are_limited_and_checked(memory: Memory) -> None:

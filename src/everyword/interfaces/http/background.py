@@ -188,6 +188,9 @@ class ChangePoller:
                 version = await self._read_version()
             except EverywordError:
                 continue  # the next request reports it
+            except Exception:  # or no stream would hear of changes again
+                log.exception("The memory could not be polled for changes.")
+                continue
             if version != self._last_version:
                 self._last_version = version
                 self.changes += 1

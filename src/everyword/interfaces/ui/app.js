@@ -251,7 +251,7 @@ function Door({ error, onKey }) {
   return html`<main><form class="card stack" onSubmit=${enter}>
     <h1>API key required</h1>
     ${tried && html`<p class="card problem" role="alert">${error.message}</p>`}
-    <p class="soft">Create a key with <code>everyword keys create NAME</code>. The browser keeps it until you close this window.</p>
+    <p class="soft">Create a key with <code>everyword keys create NAME --space SPACE</code>. The browser keeps it until you close this window.</p>
     <label class="field">Key<input ref=${field} type="password" value=${key} onInput=${(event) => setKey(event.target.value)} autocomplete="off" /></label>
     ${odd && html`<p class="problem" role="alert">This contains characters that are not valid in a key. Copy it again.</p>`}
     <div><button class="main" disabled=${!key.trim() || odd}>Open</button></div>
