@@ -110,8 +110,8 @@ function VersionLine({ version, editor, may, onUndo }) {
   const byHand = statement.extractor === BY_HAND;
   const retraction = state === "never true" && changes.find((one) => one.action === "retract" && one.reason.startsWith("retracted by "));
   const from = statement.valid_from || version.said_at;
-  const when = state === "superseded" || state === "ended" ? `${day(from)} to ${day(statement.valid_to)}` : state === "never true" ? "never true" : happened(statement) ? `on ${day(from)}` : sinceOf(statement.valid_from, version.said_at);
-  const by = byHand ? `edited by ${editor(statement.speaker)}` : retraction ? `marked by ${editor(/^retracted by ([^:]*)/.exec(retraction.reason)[1])}` : statement.speaker ? `said by ${statement.speaker}` : "";
+  const when = state === "superseded" || state === "ended" ? `${day(from)} to ${day(statement.valid_to)}` : state === "never true" ? "never true" : happened(statement) ? `on ${day(from)}` : byHand ? day(from) : sinceOf(statement.valid_from, version.said_at);
+  const by = byHand ? `edited by ${editor(statement.speaker)}` : retraction ? `marked by ${editor(/^retracted by ([^:]*)/.exec(retraction.reason)[1])}` : statement.speaker ? `${when.startsWith("said") ? "" : "said "}by ${statement.speaker}` : "";
   return html`<li class=${`version ${state.replace(" ", "-")}`}>
     <p><b>${valueOf(statement)}</b> <span class="small soft">${when}</span></p>
     <p class="small quiet">${state === "superseded" && html`<span class="tag">superseded</span> `}${state === "ended" && html`<span class="tag">ended</span> `}${by}

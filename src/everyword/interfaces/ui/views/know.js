@@ -22,6 +22,7 @@ const NARROW = matchMedia("(max-width: 1240px)"); // less than three columns, as
 const NOTHING = "nothing";
 const IDEAS = { lives_in: "Where does NAME live?", works_at: "Where does NAME work?" }; // questions by a relation that is known
 const FACTS = 200; // read for them
+const SURE = 0.8; // confidence of a fact that a question is made from
 const WEEK_MS = 7 * 86_400_000;
 
 export default function Know({ query, me, beats }) {
@@ -105,10 +106,10 @@ function Begin({ activity, at, may, onAsk }) {
 
 const weekAgo = () => `${new Date(Date.now() - WEEK_MS).toISOString().slice(0, 16)}Z`;
 
-/** Make questions from facts that are true now, rather of a speaker than of others. */
+/** Make questions from what is surely true of those who speak here. */
 async function ideasOf(speakers, signal) {
   const { facts } = await read("facts", { limit: FACTS }, signal);
-  const known = facts.filter((one) => !one.valid_to && IDEAS[one.relation]).sort((a, b) => speakers.includes(b.subject) - speakers.includes(a.subject));
+  const known = facts.filter((one) => !one.valid_to && one.confidence >= SURE && speakers.includes(one.subject));
   return Object.entries(IDEAS).flatMap(([relation, question]) => known.filter((one) => one.relation === relation).slice(0, 1).map((one) => question.replace("NAME", () => one.subject)));
 }
 

@@ -167,6 +167,7 @@ function spanned({ from, to }) {
 
 const SLOTS = { wide: 10, narrow: 6 }; // places around the centre
 const NARROW = 480; // px
+const EDGE = 34; // px above and below the names
 const LONG = 22; // letters of a name in the picture
 const LISTED = 12; // names below the picture before "more"
 
@@ -183,14 +184,15 @@ function Ego({ entity, facts }) {
   const others = useMemo(() => neighbours(entity, facts), [entity, facts]);
   const slots = width < NARROW ? SLOTS.narrow : SLOTS.wide;
   const height = others.length < 4 ? 190 : 310;
-  const [cx, cy, rx, ry] = [width / 2, height / 2, Math.max(60, width / 2 - 70), height / 2 - 34];
+  const [cx, cy, rx, ry] = [width / 2, height / 2, Math.max(60, width / 2 - 70), height / 2 - EDGE];
   const shown = placed(others, slots).map((one) => {
     const angle = (2 * Math.PI * one.slot) / slots - Math.PI / 2;
     return { ...one, x: cx + rx * Math.cos(angle), y: cy + ry * Math.sin(angle) };
   });
   const drawn = new Set(shown.map((one) => one.id));
+  const [top, bottom] = [Math.min(cy, ...shown.map((one) => one.y)) - EDGE, Math.max(cy, ...shown.map((one) => one.y)) + EDGE];
   const rest = others.filter((one) => !drawn.has(one.id));
-  return html`<div ref=${box} class="ego">${!others.length ? html`<p class="quiet">No relation to another person or thing is known.</p>` : width > 0 && html`<svg width=${width} height=${height} role="group" aria-label=${`${entity.name} and ${count(shown.length, "related name")}`}>
+  return html`<div ref=${box} class="ego">${!others.length ? html`<p class="quiet">No relation to another person or thing is known.</p>` : width > 0 && html`<svg width=${width} height=${bottom - top} viewBox=${`0 ${top} ${width} ${bottom - top}`} role="group" aria-label=${`${entity.name} and ${count(shown.length, "related name")}`}>
       ${shown.map((one) => html`<line x1=${cx} y1=${cy} x2=${one.x} y2=${one.y} />`)}
       ${shown.map((one) => html`<${Label} ...${between({ x: cx, y: cy, name: entity.name }, one)} text=${one.relation} kind="relation" />`)}
       <${Label} x=${cx} y=${cy} text=${entity.name} kind="centre" />
@@ -212,7 +214,7 @@ function between(one, other) {
 
 function Label({ x, y, text, kind }) {
   const words = cut(text);
-  const wide = kind === "relation" ? Array.from(words).length * 6 + 6 : widthOf(text);
+  const wide = kind === "relation" ? Array.from(words).length * 6.6 + 10 : widthOf(text);
   const tall = kind === "relation" ? 16 : 28;
   return html`<g class=${kind}><title>${text}</title><rect x=${x - wide / 2} y=${y - tall / 2} width=${wide} height=${tall} rx=${tall / 2} /><text x=${x} y=${y + 4} text-anchor="middle">${words}</text></g>`;
 }
