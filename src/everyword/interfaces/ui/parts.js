@@ -109,6 +109,9 @@ export const linkTo = {
 /** Link to an event: its conversation at this line, or the event among others of its time. */
 export const placeOf = (event) => (event.session ? linkTo.session(event.session, event.id) : linkTo.event(event.id));
 
+/** Name whom a statement is about; "" where nobody signed it: the service then says "Speaker". */
+export const subjectOf = ({ about, speaker }) => (about === "Speaker" && !speaker ? "" : about || "");
+
 /** Tell whether a text contains a name as a word of its own. */
 export const isNamed = (text, name) => new RegExp(`(^|[^\\p{L}\\p{N}])${name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}($|[^\\p{L}\\p{N}])`, "iu").test(text);
 

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "../vendor/preact-htm.js";
 import { change } from "../api.js";
-import { Dialog, Trouble, count, day, html, lastRecord, ms, sinceOf, tell } from "../parts.js";
+import { Dialog, Trouble, count, day, html, lastRecord, ms, sinceOf, subjectOf, tell } from "../parts.js";
 
 const SHOWN = 6; // lanes before "Show more"
 const BY_HAND = "by hand"; // the extractor of a statement that somebody typed
@@ -77,7 +77,7 @@ function Lane({ versions, span, at, may, editor, onChanged }) {
   const byHand = current?.statement.extractor === BY_HAND;
   return html`<article class="lane" aria-label=${titleOf(versions)}>
     <h3>${titleOf(versions)}</h3>
-    <${Bar} versions=${versions} span=${span} at=${at} />
+    ${versions.some(isDrawn) && html`<${Bar} versions=${versions} span=${span} at=${at} />`}
     <ol>${[...versions].reverse().map((one) => html`<${VersionLine} key=${one.statement.id} version=${one} editor=${editor} may=${may} onUndo=${undo} />`)}</ol>
     ${error && html`<${Trouble} error=${error} />`}
     ${current && wording === undefined && html`<div class="row acts">
@@ -119,10 +119,12 @@ function VersionLine({ version, editor, may, onUndo }) {
       ${retraction && may("forget") && html` <button class="link small" onClick=${() => onUndo(retraction.event_id, "It counts as true again.")}>Undo</button>`}</p></li>`;
 }
 
+const isDrawn = ({ state }) => state !== "never true" && state !== "ending";
+
 /** The versions as pieces of a bar on the memory's time axis, and where the scrubber stands. */
 function Bar({ versions, span, at }) {
   const x = (time) => Math.min(100, Math.max(0, (100 * (time - span.begin)) / Math.max(1, span.now - span.begin)));
-  return html`<div class="bar-of-time" aria-hidden="true">${versions.filter((one) => one.state !== "never true" && one.state !== "ending").map(({ statement, said_at, state }) => {
+  return html`<div class="bar-of-time" aria-hidden="true">${versions.filter(isDrawn).map(({ statement, said_at, state }) => {
     const from = x(ms(statement.valid_from || said_at));
     const to = happened(statement) ? from : state === "current" ? x(at) : x(ms(statement.valid_to));
     return html`<i class=${state} style=${`left: ${Math.min(from, 98.5)}%; width: ${Math.max(1.5, to - from)}%`}></i>`;
@@ -139,8 +141,9 @@ async function takeBack(record, what, onChanged) {
 const retractionOf = (statement) => lastRecord("retraction", (one) => one.details.statement === statement);
 
 function titleOf(versions) {
-  const { slot, about, kind } = versions.find((one) => one.statement.slot)?.statement || versions[0].statement;
-  const whose = about && about !== "project" ? about : "";
+  const statement = versions.find((one) => one.statement.slot)?.statement || versions[0].statement;
+  const { slot, kind } = statement;
+  const whose = statement.about === "project" ? "" : subjectOf(statement);
   const what = (slot ? slot.attribute.split(":")[0] : kind).replaceAll("_", " ");
   return whose ? `${whose} · ${what}` : what.charAt(0).toUpperCase() + what.slice(1);
 }

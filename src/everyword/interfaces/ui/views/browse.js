@@ -5,7 +5,7 @@ import { read } from "../api.js";
 import { Message, editorOf } from "../events.js";
 import { Lanes, lanesOf } from "../know/lanes.js";
 import { endOf } from "../know/time.js";
-import { AsOf, Choice, Dialog, Empty, Head, Long, Paged, Search, Trouble, Waiting, addressOf, begun, count, day, html, linkTo, moment, ms, useAsked } from "../parts.js";
+import { AsOf, Choice, Dialog, Empty, Head, Long, Paged, Search, Trouble, Waiting, addressOf, begun, count, day, html, linkTo, moment, ms, subjectOf, useAsked } from "../parts.js";
 
 const AT_ONCE = 50; // rows per page
 const SESSIONS = 30; // conversations per page: each has a summary to read
@@ -106,7 +106,8 @@ function Statements({ shown, me, beats }) {
 }
 
 function Statement({ statement, me }) {
-  const { about, speaker, extractor, date, valid_from, valid_to, status, stance } = statement;
+  const about = subjectOf(statement);
+  const { speaker, extractor, date, valid_from, valid_to, status, stance } = statement;
   const never = status === "retracted" && valid_from && valid_to && ms(valid_to) <= ms(valid_from);
   return html`<article class="card hit compact">
     <div class="row"><a class="grow" href=${linkTo.statement(statement.id)} dir="auto">${plain(statement)}</a>${status === "superseded" && html`<span class="tag">replaced later</span>`}${status === "retracted" && stance !== "ended" && html`<span class="tag">${never ? "never true" : "no longer so"}</span>`}<span class="tag on">${statement.kind}</span></div>

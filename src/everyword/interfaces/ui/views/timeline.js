@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "../vendor/preact-htm.js";
 import { read } from "../api.js";
 import { activityOf, endOf, named, unitOf } from "../know/time.js";
-import { AsOf, Choice, Empty, Head, Trouble, Waiting, addressOf, count, day, html, linkTo, ms, sinceOf, useAsked } from "../parts.js";
+import { AsOf, Choice, Empty, Head, Trouble, Waiting, addressOf, count, day, html, linkTo, ms, sinceOf, subjectOf, useAsked } from "../parts.js";
 
 const PARTS = 160; // bars of messages
 const FACTS = 80; // drawn at most, those that were true longest
@@ -169,7 +169,7 @@ function lanes(facts, statements, stated) {
     group.depth = group.bars.length;
   }
   for (const one of statements) {
-    const group = stated || rows.has(one.about) ? row(one.about || "Other") : row("Other statements");
+    const group = stated || rows.has(one.about) ? row(subjectOf(one) || "Other") : row("Other statements");
     group.dots.push({ at: one.at, words: one.content, event: one.event_id });
   }
   for (const group of rows.values()) if (group.dots.length) group.depth += 1;
