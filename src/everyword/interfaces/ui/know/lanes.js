@@ -17,12 +17,17 @@ export function lanesOf(versions, at, spans) {
     if (ms(said_at) < at) lane.push({ statement, said_at, changes });
     lanes.set(statement.id, lane);
   }
-  return [...new Set(lanes.values())].filter((lane) => lane.some((one) => isQuoted(one, spans))).map((lane) => lane.map((version, place) => ({ ...version, state: stateOf(version, lane.slice(place + 1), at) })));
+  const found = [...new Set(lanes.values())].filter((lane) => lane.some((one) => isQuoted(one, spans)));
+  return found.sort((a, b) => weight(b) - weight(a)).map((lane) => lane.map((version, place) => ({ ...version, state: stateOf(version, lane.slice(place + 1), at) })));
 }
 
-function isQuoted({ statement: { event_id, span } }, spans) {
+/** What changed, or was said again, comes first: it is rather what a question is about. */
+const weight = (lane) => lane.reduce((sum, { changes }) => sum + 1 + changes.filter(isSaidAgain).length, 0);
+const isSaidAgain = ({ action }) => action === "none";
+
+function isQuoted({ statement: { event_id, span }, changes }, spans) {
   const [from, to] = spans.get(event_id) || [0, 0];
-  return span[0] < to && span[1] > from;
+  return (span[0] < to && span[1] > from) || changes.some((one) => isSaidAgain(one) && spans.has(one.event_id));
 }
 
 function stateOf({ statement }, later, at) {
