@@ -2,7 +2,7 @@
 
 import { html, render, useEffect, useRef, useState } from "./vendor/preact-htm.js";
 import { follow, gone, keep, read, scope, sendable } from "./api.js";
-import { Choice, Empty, Safe, Trouble, count, tell } from "./parts.js";
+import { Choice, Empty, Head, Safe, Trouble, count, tell } from "./parts.js";
 
 // A view is loaded when it is first opened. `needs`: the operations that it depends on.
 const VIEWS = [
@@ -186,7 +186,7 @@ function App() {
       </div>
     </aside>
     <main id="main" tabindex="-1" class=${WIDE.includes(view.name) ? "wide" : ""}>
-      ${!shown(view, me) ? html`<${Empty} title="Not with this key">Your key does not allow what “${view.title}” needs.</>` : html`<${Safe} name=${`${view.name} ${space} ${round}`}><${Loaded} key=${`${view.name} ${space} ${round}`} view=${view} rest=${place.rest} query=${place.query} me=${me} beats=${news.beats} /></>`}
+      ${!shown(view, me) ? html`<${Head} title=${view.title} /><${Empty} title="Your key does not allow this">“${view.title}” needs a key with more permissions.</>` : html`<${Safe} name=${`${view.name} ${space} ${round}`}><${Loaded} key=${`${view.name} ${space} ${round}`} view=${view} rest=${place.rest} query=${place.query} me=${me} beats=${news.beats} /></>`}
     </main>
     ${layer}${over && html`<${Over} what=${over} views=${VIEWS.filter((one) => shown(one, me))} me=${me} onClose=${() => setOver(undefined)} />`}
     <div role="status">${!answers ? html`<div class="toast lost">The service does not answer. Reconnecting …</div>`

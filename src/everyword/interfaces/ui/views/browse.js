@@ -107,15 +107,25 @@ function Statements({ shown, me, beats }) {
 
 function Statement({ statement, me }) {
   const about = subjectOf(statement);
-  const { speaker, extractor, date, valid_from, valid_to, status, stance } = statement;
-  const never = status === "retracted" && valid_from && valid_to && ms(valid_to) <= ms(valid_from);
+  const { speaker, extractor, date, status, stance } = statement;
+  const byHand = extractor === "by hand";
+  const who = byHand ? `edited by ${editorOf(me)(speaker)}` : speaker && speaker !== about ? `said by ${speaker}` : "";
   return html`<article class="card hit compact">
-    <div class="row"><a class="grow" href=${linkTo.statement(statement.id)} dir="auto">${plain(statement)}</a>${status === "superseded" && html`<span class="tag">replaced later</span>`}${status === "retracted" && stance !== "ended" && html`<span class="tag">${never ? "never true" : "no longer so"}</span>`}<span class="tag on">${statement.kind}</span></div>
-    ${extractor !== "by hand" && statement.quote !== plain(statement) && html`<p class="said" dir="auto">“${statement.quote}”</p>`}
-    <div class="meta">${about && html`<a href=${linkTo.person(about)}>${about}</a>`}${extractor === "by hand" ? html`<span>edited by ${editorOf(me)(speaker)}</span>` : speaker && speaker !== about && html`<span>said by ${speaker}</span>`}
-      ${date && html`<span>“${date.words}” = ${day(date.start)}</span>`}${valid_from && html`<span>${begun(statement)}${valid_to && !never ? `, until ${day(valid_to)}` : ""}</span>`}
+    <div class="row"><a class="grow" href=${linkTo.statement(statement.id)} dir="auto">${plain(statement)}</a>${status === "superseded" && html`<span class="tag">replaced later</span>`}${status === "retracted" && stance !== "ended" && html`<span class="tag">${isNever(statement) ? "never true" : "over"}</span>`}<span class="tag on">${statement.kind}</span></div>
+    ${!byHand && statement.quote !== plain(statement) && html`<p class="said" dir="auto">“${statement.quote}”</p>`}
+    <div class="meta">${about && html`<a href=${linkTo.person(about)}>${about}</a>`}${date && html`<span>“${date.words}” = ${day(date.start)}</span>`}<span>${heldWhen(statement, who)}</span>
       <a href=${linkTo.event(statement.event_id)}>source</a></div>
   </article>`;
+}
+
+const isNever = ({ status, valid_from, valid_to }) => status === "retracted" && valid_from && valid_to && ms(valid_to) <= ms(valid_from);
+
+/** Say who said a statement, and when it held. One that says that something is over has no begin. */
+function heldWhen(statement, who) {
+  const { valid_from, valid_to } = statement;
+  const from = valid_from ? begun(statement) : valid_to && `since ${day(valid_to)}`;
+  const until = valid_from && valid_to && !isNever(statement) && `until ${day(valid_to)}`;
+  return [who && from?.startsWith("said ") ? `${who}, ${from.slice(5)}` : [who, from].filter(Boolean).join(", "), until].filter(Boolean).join(", ");
 }
 
 /** What a search finds: by the words of messages. Statements are those read from the messages found. */

@@ -97,7 +97,7 @@ function Begin({ activity, at, may, onAsk }) {
   const recent = !at && Date.now() - ms(activity.end) < WEEK_MS;
   const then = at ? `at=${at.slice(0, 10)}` : "";
   return html`<div class="stack below"><p class="soft">${before.value && (until ? `${count(before.value.events, "message")} until ${named(at)}, of ${events.toLocaleString()}.`
-    : stats.value && `${count(events, "message")} in ${count(stats.value.sessions, "conversation")} by ${count(stats.value.speakers, "speaker")}.`)}</p>
+    : stats.value && [count(events, "message"), stats.value.sessions && `in ${count(stats.value.sessions, "conversation")}`, stats.value.speakers && `by ${count(stats.value.speakers, "speaker")}`].filter(Boolean).join(" ") + ".")}</p>
     <div class="row">${(ideas.value || []).map((idea) => html`<button class="chip" onClick=${() => onAsk(idea)}>${idea}</button>`)}
       ${may("intents") && html`<a class="chip" href=${`#/intents?${then}`}>What is still to be done</a>`}
       ${decided && may("statements") && html`<a class="chip" href=${`#/browse?what=statements&kind=decision&${then}`}>What was decided</a>`}
