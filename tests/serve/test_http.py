@@ -361,7 +361,7 @@ def test_the_audit_log_is_off_by_default_bounded_and_only_for_admins(tmp_path: P
         reader, admin = (
             memory.admin.create_key(name, permission=name, spaces=["default"]).secret for name in ("read", "admin")
         )
-        with serving(memory, audit=2) as address, httpx.Client(base_url=address, timeout=30) as client:
+        with serving(memory, audit=2, mcp=True) as address, httpx.Client(base_url=address, timeout=30) as client:
             ask = {"authorization": f"Bearer {reader}"}
             for question in ("one?", "two?", "Where does Ana live?"):
                 client.get("/v1/recall", params={"query": question}, headers=ask).raise_for_status()
@@ -383,8 +383,14 @@ def test_the_audit_log_is_off_by_default_bounded_and_only_for_admins(tmp_path: P
             body = json.dumps({"ids": [event.id]})
             client.post("/v1/forget", content=body, headers={**JSON, **see}).raise_for_status()
             assert client.get("/v1/audit", headers=see).json()["asked"] == []  # a question may name what was forgotten
+            said = memory.add("I live in Faro.", speaker="Ana")
+            client.get("/v1/recall", params={"query": "Faro?"}, headers=ask).raise_for_status()
+            call = {"method": "tools/call", "params": {"name": "forget", "arguments": {"ids": [said.id]}}}
+            headers = {**JSON, **see, "accept": "application/json, text/event-stream"}
+            client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, **call}, headers=headers).raise_for_status()
+            assert client.get("/v1/audit", headers=see).json()["asked"] == []
             receipts = client.get("/v1/receipts", headers=see).json()["receipts"]
-            assert [one["removed"]["events"] for one in receipts] == [1]
+            assert [one["removed"]["events"] for one in receipts] == [1, 1]
             assert "Lisbon" not in json.dumps(receipts)
 
 

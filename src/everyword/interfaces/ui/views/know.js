@@ -228,7 +228,7 @@ function Others({ answer, found }) {
     <ol class="list">${others.map((hit) => html`<li key=${hit.event.id}><article class="hit"><${Said} text=${hit.quote} />
       <div class="meta">${hit.event.speaker && html`<b>${hit.event.speaker}</b>`}<span class="tabular">${day(hit.event.at)}</span>
         <a href=${placeOf(hit.event)}>${hit.event.session || "show it"}</a>
-        ${hit.replaced_at && html`<span class="tag warn">${ms(hit.replaced_at) > ms(hit.event.at) ? `no longer so since ${day(hit.replaced_at)}` : "marked as never true"}</span>`}<span>${reasonsOf(hit)}</span></div></article></li>`)}</ol></details>`;
+        ${hit.replaced_at && html`<span class="tag warn">${hit.replaced_by || ms(hit.replaced_at) > ms(hit.event.at) ? `no longer so since ${day(hit.replaced_at)}` : "marked as never true"}</span>`}<span>${reasonsOf(hit)}</span></div></article></li>`)}</ol></details>`;
 }
 
 function Against({ against, span, shown, onChange }) {

@@ -105,7 +105,7 @@ function holding(entity, facts, statements, at) {
   for (const one of statements.filter(current)) {
     if (told.has(one.event_id + one.span[0])) continue;
     const found = SUBJECTS.findIndex((subject) => subject.categories.includes(one.category) || subject.relations.includes(one.slot?.attribute));
-    groups.at(found).entries.push({ id: one.id, verb: "", value: one.content.replace(/^[^:]{1,40}: /, ""), since: one.valid_from, begun: begun(one), quote: one.extractor === "by hand" ? undefined : one.quote, event: one.event_id, confidence: one.confidence, edited: one.extractor === "by hand" && one.speaker });
+    groups.at(found).entries.push({ id: one.id, verb: "", value: one.content.replace(/^[^:]{1,40}: /, ""), since: one.valid_from, begun: one.extractor === "by hand" ? day(one.valid_from) : begun(one), quote: one.extractor === "by hand" ? undefined : one.quote, event: one.event_id, confidence: one.confidence, edited: one.extractor === "by hand" && one.speaker });
   }
   for (const group of groups) group.entries.sort((a, b) => Number(b.fact || false) - Number(a.fact || false) || ms(b.since) - ms(a.since));
   return groups.filter((group) => group.entries.length);
