@@ -21,5 +21,5 @@ EXPOSE 7330
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
   CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:7330/readyz', timeout=4)"]
 ENTRYPOINT ["everyword"]
-# It does not start before there is a key: `docker run ... everyword keys create NAME --may write`.
+# It does not start before there is a key: `docker run ... everyword keys create NAME --may write --space SPACE`.
 CMD ["serve", "--host", "0.0.0.0"]

@@ -557,7 +557,7 @@ class Memory:
     def history(self, id: str | None = None, *, events: Sequence[str] | None = None) -> History:
         """Tell the story of a statement: every version, with its quote, and why each followed the one before.
 
-        events: instead of a statement's id, ids of events: the story of everything that they state.
+        events: instead of a statement's id, ids of events: the story of everything that they state or say again.
         """
         return read_history(self.scope, id, events)
 

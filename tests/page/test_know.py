@@ -42,6 +42,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with Memory.open(path, "hashing") as memory:
         for space in ("default", "corrected", "retracted", "forgotten"):
             fill(memory.space(space))
+        for text in ("Jonas doesn't eat meat, but he eats fish.", "I no longer eat meat."):
+            memory.space("denied").add(text, speaker="Marta", session="food", at="2026-01-05T09:00Z")
         young, now = memory.space("young"), time.time()
         young.add("I live in Lisbon.", speaker="Ana", session="a", at=now - 7_200)
         young.add("I moved to Porto.", speaker="Ana", session="b", at=now - 600)
@@ -99,6 +101,15 @@ def test_the_answer_changes_with_the_scrubber(opened: Callable[..., Page]) -> No
     page.get_by_role("button", name="Now", exact=True).click()
     expect(page.locator(".scrub output")).to_have_text("all that is known now")
     expect(page).not_to_have_url(re.compile("at="))
+
+
+def test_what_one_may_ask_is_taken_from_the_memory(opened: Callable[..., Page]) -> None:
+    page = opened("know")
+    idea = page.get_by_role("button", name="Where does Ana live?")
+    expect(idea).to_be_visible()
+    expect(page.get_by_role("link", name="What is still to be done")).to_have_attribute("href", re.compile("#/intents"))
+    idea.click()
+    expect(answer(page)).to_contain_text("Porto")
 
 
 def test_what_was_never_said_is_not_in_this_memory(opened: Callable[..., Page]) -> None:
@@ -187,7 +198,16 @@ def test_facts_are_lanes_of_versions_that_grow_with_time(opened: Callable[..., P
     expect(home.locator(".version.superseded")).to_contain_text("Lisbon Jan 5, 2026 to Jul 10, 2026")
     scrub_to(page, "2026-03-01")
     expect(home.locator(".version")).to_have_count(1)
-    expect(home.locator(".version.current")).to_contain_text("Lisbon since Jan 5, 2026")
+    expect(home.locator(".version.current")).to_contain_text("Lisbon said Jan 5, 2026")  # since when, nobody has told
+
+
+def test_a_denial_and_an_end_are_told_in_their_words(opened: Callable[..., Page]) -> None:
+    page = opened("know?q=Does+Jonas+eat+meat%3F", "denied")
+    for said in ("Jonas doesn't eat meat", "I no longer eat meat"):
+        one = page.locator(".lane", has_text=said)
+        expect(one).to_have_count(1)
+        expect(one.locator(".version")).to_have_text(re.compile(f"^{said} said Jan 5, 2026"))
+    expect(page.locator(".lane", has_text="no longer").locator(".bar-of-time")).to_have_count(0)
 
 
 def test_a_correction_takes_effect_at_once_and_is_undone(opened: Callable[..., Page]) -> None:

@@ -169,6 +169,10 @@ def test_any_date_that_a_memory_holds_is_shown(tmp_path: Path, page: Page) -> No
         for at in ("0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "1900-01-01T00:00:00+00:19:32"):
             memory.add("The radar mast broke.", speaker="Ana", session="s1", at=at)
         memory.add("The radar mast stands again.", speaker="Ana", session="s1", at="2026-04-01T10:00Z")
+        rest = memory.space("rest")
+        rest.add_many({"text": f"Line {number}.", "at": f"2026-04-{number + 1:02}T10:00Z"} for number in range(25))
+        rest.add("A typing error.", at="0206-04-01T10:00Z")
+        rest.admin.settle()
     with serving(tmp_path / "dates.db") as served:
         for view in ("timeline", "browse/session/s1", "know?q=radar", "graph", "health"):
             go(page, served, view)
@@ -182,6 +186,17 @@ def test_any_date_that_a_memory_holds_is_shown(tmp_path: Path, page: Page) -> No
         page.goto(f"{served.url}#/browse/session/s1")
         expect(page.locator(".who .tabular")).to_have_count(4)
         expect(page.locator(".who .tabular", has_text=re.compile(r"\dT\d|Invalid"))).to_have_count(0)
+        # One of many does not stretch the axes, and is still there.
+        page.goto(f"{served.url}#/know?space=rest")
+        expect(page.locator(".scrub .ends span").first).to_have_text(re.compile("2026"))
+        expect(page.locator("main")).to_contain_text("26 messages")
+        page.goto(f"{served.url}#/timeline?space=rest")
+        axis = page.locator(".axis text")
+        expect(axis.first).to_have_text(re.compile("Apr|2026"))
+        page.get_by_role("link", name="1 message from another time").click()
+        expect(page.locator(".message").first).to_contain_text("A typing error.")
+        page.goto(f"{served.url}#/browse?space=rest")
+        expect(page.locator(".empty")).to_contain_text("Nothing was said in a conversation yet")
 
 
 def test_a_link_to_another_question_asks_it(filled: Served, page: Page) -> None:
@@ -204,6 +219,10 @@ def test_keys_choose_a_view_ask_and_turn_the_colours(filled: Served, page: Page)
     expect(page.get_by_label("Find a name")).to_be_focused()
     page.keyboard.press("2")  # goes into the field
     expect(page.get_by_label("Find a name")).to_have_value("2")
+    go(page, filled, "know")
+    page.get_by_label("Point in time").press("ArrowLeft")
+    page.keyboard.press("9")  # a slider takes no letters
+    expect(page.locator("main h1")).to_have_text("Health")
 
 
 def test_what_others_write_is_told(filled: Served, page: Page) -> None:
@@ -248,6 +267,9 @@ def test_a_memory_with_keys_asks_for_one(tmp_path: Path, window: Window) -> None
         expect(page.locator("main h1")).to_have_text("What did the agent know?")
         expect(page.locator("nav")).not_to_contain_text("Put in")
         expect(page.locator("nav")).not_to_contain_text("Forget")  # a key that only reads sees no more than it may
+        for address, words in (("add", "does not allow this"), ("people/Nobody", "of this name is known")):
+            page.goto(f"{served.url}#/{address}")
+            expect(page.locator(".empty")).to_contain_text(words)
     page.close()
 
 
@@ -302,7 +324,7 @@ def test_a_key_that_is_none_or_has_ended_leaves_room_for_another(tmp_path: Path,
         expect(opened).to_be_disabled()
         field.fill("nonsense")
         opened.click()
-        expect(page.get_by_role("alert")).to_contain_text("no Everyword key")
+        expect(page.get_by_role("alert")).to_contain_text("not an Everyword key")
         expect(field).to_be_focused()
         page.get_by_label("Key").fill(made.secret)
         opened.click()

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,6 +22,7 @@ Window, Page, expect = playwright.BrowserContext, playwright.Page, playwright.ex
 
 pytestmark = needs_browser
 GOALS = ("send the budget report to Will", "renew the passport", "call the notary", "book the ferry to Porto")
+DUE = ("in 20 days", "in 3 days", "in 30 days", "in 2 days")  # of each of these
 SIZES = "[...document.querySelectorAll('main svg text')].map((one) => parseFloat(getComputedStyle(one).fontSize))"
 STORM = "The radar mast at the harbour broke in storm"
 
@@ -50,6 +52,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         goals = memory.space("goals")
         for goal in GOALS:
             goals.add(f"I must {goal} by tomorrow.", speaker="Leo", session="plans")
+        for goal, due in zip(GOALS, DUE, strict=True):
+            memory.space("due").add(f"I must {goal} {due}.", speaker="Leo", session="plans")
         memory.space("put-in").add("The mill is old.", speaker="Ana", session="mill")
         memory.admin.settle()
     with serving(path, audit=50) as running:
@@ -204,6 +208,14 @@ def test_one_puts_in_words_files_and_an_identity(served: Served, window: Window,
     page.get_by_role("link", name="Show it").click()
     expect(page.locator(".message.marked")).to_contain_text("at the mill")
     page.go_back()
+    for words in ("Remembered", "This was remembered before"):
+        page.get_by_label("What to remember").fill("I bought a red bicycle.")
+        page.get_by_text("When, and where it belongs").click()
+        page.get_by_label("When it was said").fill("2026-05-02T10:00")
+        page.get_by_role("button", name="Remember").click()
+        told = toast(page, words)
+        page.get_by_text("When, and where it belongs").click()
+    expect(told.get_by_role("button")).to_have_count(0)  # nothing was done that could be undone
     # A file is previewed, imported with progress, and summed up; another is refused in words.
     file = tmp_path / "talk.jsonl"
     lines = [
@@ -227,6 +239,16 @@ def test_one_puts_in_words_files_and_an_identity(served: Served, window: Window,
     broken.write_bytes(b"PK\x03\x04 nothing")
     page.get_by_label("Files to import").set_input_files([str(broken)])
     expect(page.get_by_role("article", name="broken.zip").get_by_role("alert")).to_be_visible()
+    # A format that is not recognised can be chosen; a file without messages is not offered.
+    for name, content in (("odd.bin", b"Ana: I moved to Braga.\nBo: When?\n"), ("empty.txt", b"")):
+        (tmp_path / name).write_bytes(content)
+        page.get_by_label("Files to import").set_input_files([str(tmp_path / name)])
+    odd = page.get_by_role("article", name="odd.bin")
+    odd.get_by_label("Format").select_option("text")
+    expect(odd.get_by_role("button", name=re.compile("Import"))).to_be_visible()
+    none = page.get_by_role("article", name="empty.txt")
+    expect(none).to_contain_text("There is no message in this file.")
+    expect(none.get_by_role("button", name=re.compile("Import"))).to_have_count(0)
     # Dropped files are taken too.
     dropped = page.evaluate_handle("""() => {
         const given = new DataTransfer();
@@ -274,6 +296,7 @@ def test_forgetting_is_picked_previewed_confirmed_and_kept_as_a_receipt(served: 
     page.get_by_label("Type 25 to confirm").fill("25")
     go.click()
     expect(page.get_by_role("status").filter(has_text="25 messages on")).to_be_visible()
+    expect(conversation).to_have_value("")
     expect(page.get_by_role("region", name="Receipts").locator("article")).to_have_count(1)
     with Memory.open(served.path, "hashing") as memory:
         assert [event.text for event in memory.space("forgetting").events(session="vault")] == ["The safe is blue."]
@@ -304,10 +327,15 @@ def test_goals_are_todos_that_are_done_snoozed_or_none(served: Served, page: Pag
         page.get_by_label("Show").select_option(status)
         expect(page).to_have_url(re.compile(f"status={status}"))
         expect(shown.filter(has_text=goal)).to_be_visible()
+        expect(page.locator("header p")).not_to_contain_text("nobody has reported")
     shown.filter(has_text=GOALS[0]).get_by_role("button", name="To do again").click()
     expect(shown).to_have_count(0)
     page.get_by_label("Show").select_option("")
     expect(shown.filter(has_text=GOALS[0])).to_be_visible()
+    opened(page, served, "intents", "due")
+    dates = page.locator(".todo .tag").all_inner_texts()
+    assert len(dates) == len(DUE)
+    assert dates == sorted(dates, key=lambda one: datetime.strptime(one[4:], "%b %d, %Y"))
 
 
 def test_health_tells_lag_queue_size_and_what_programs_asked(served: Served, page: Page) -> None:

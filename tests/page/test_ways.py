@@ -112,7 +112,7 @@ def test_a_new_question_begins_where_the_view_is_chosen_anew(filled: Served, pag
     expect(question).to_have_value("line 7")  # still there, to be asked in other words
     page.locator("nav").get_by_role("link", name="Ask").click()
     expect(question).to_have_value("")
-    expect(page.locator("main")).to_contain_text("What was decided?")
+    expect(page.locator("main")).to_contain_text("What is still to be done")
     page.go_back()
     expect(question).to_have_value("line 7")
 

@@ -309,6 +309,10 @@ def test_the_page_is_served_with_a_policy_and_asked_for_only_once(web: httpx.Cli
     assert (again.status_code, again.content) == (304, b"")
 
 
+def test_a_path_with_a_slash_too_many_leads_nowhere(web: httpx.Client) -> None:
+    assert problem(web.get("/v1/stats/", headers={"host": "127.0.0.1"})) == (404, "NotFound")
+
+
 def test_every_answer_has_the_secure_headers(web: httpx.Client) -> None:
     for path in ("/", "/v1/me", "/v1/nothing", "/openapi.json", "/healthz", "/v1/export"):
         headers = web.get(path).headers
@@ -357,7 +361,7 @@ def test_the_audit_log_is_off_by_default_bounded_and_only_for_admins(tmp_path: P
         reader, admin = (
             memory.admin.create_key(name, permission=name, spaces=["default"]).secret for name in ("read", "admin")
         )
-        with serving(memory, audit=2) as address, httpx.Client(base_url=address, timeout=30) as client:
+        with serving(memory, audit=2, mcp=True) as address, httpx.Client(base_url=address, timeout=30) as client:
             ask = {"authorization": f"Bearer {reader}"}
             for question in ("one?", "two?", "Where does Ana live?"):
                 client.get("/v1/recall", params={"query": question}, headers=ask).raise_for_status()
@@ -370,11 +374,23 @@ def test_the_audit_log_is_off_by_default_bounded_and_only_for_admins(tmp_path: P
                 ("Where does Ana live?", "read", 1),
                 ("two?", "read", 1),
             ]
+            other = memory.admin.create_key("other", permission="admin", spaces=["other"]).secret
+            memory.space("other").add("I live in Porto.", speaker="Bo")
+            for key, before in ((admin, "1999-01-01"), (other, "9999-01-01")):
+                headers = {**JSON, "authorization": f"Bearer {key}"}
+                client.post("/v1/forget", json={"before": before}, headers=headers).raise_for_status()
+            assert len(client.get("/v1/audit", headers=see).json()["asked"]) == 2  # nothing of this space was forgotten
             body = json.dumps({"ids": [event.id]})
             client.post("/v1/forget", content=body, headers={**JSON, **see}).raise_for_status()
             assert client.get("/v1/audit", headers=see).json()["asked"] == []  # a question may name what was forgotten
+            said = memory.add("I live in Faro.", speaker="Ana")
+            client.get("/v1/recall", params={"query": "Faro?"}, headers=ask).raise_for_status()
+            call = {"method": "tools/call", "params": {"name": "forget", "arguments": {"ids": [said.id]}}}
+            headers = {**JSON, **see, "accept": "application/json, text/event-stream"}
+            client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, **call}, headers=headers).raise_for_status()
+            assert client.get("/v1/audit", headers=see).json()["asked"] == []
             receipts = client.get("/v1/receipts", headers=see).json()["receipts"]
-            assert [one["removed"]["events"] for one in receipts] == [1]
+            assert [one["removed"]["events"] for one in receipts] == [1, 1]
             assert "Lisbon" not in json.dumps(receipts)
 
 

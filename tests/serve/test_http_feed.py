@@ -184,6 +184,26 @@ def test_a_follower_that_was_cut_off_goes_on_where_it_was(memory: Memory) -> Non
             assert json.loads(next(told)["data"])["item"]["text"] == "line 3"
 
 
+def test_streams_hear_of_changes_again_after_an_unexpected_error() -> None:
+    async def followed() -> int:
+        wrong = [RuntimeError("a driver's own")]
+
+        async def version() -> str:
+            if wrong:
+                raise wrong.pop()
+            return "1"
+
+        poller = ChangePoller(version)
+        running = asyncio.create_task(poller.run())
+        with poller.following("somebody"):
+            await poller.wait_for_change(0, 10)
+        poller.stop()
+        await running
+        return poller.changes
+
+    assert asyncio.run(followed()) == 1
+
+
 def test_streams_are_limited_and_checked(memory: Memory) -> None:
     with serving(memory, most_streams=1) as address:
         assert problem(httpx.get(f"{address}/v1/stream", params={"after": "x"})) == (400, "InvalidInput")

@@ -25,6 +25,7 @@ def test_a_key_is_made_listed_and_revoked(capsys: pytest.CaptureFixture[str], me
     secret = shown.out.strip()
     assert secret.startswith("ew_")
     assert "shown only once" in shown.err
+    assert "write, in acme/*" in shown.err
     assert main(["keys", "list"]) == 0
     listed = capsys.readouterr().out
     assert "laptop" in listed
@@ -58,8 +59,9 @@ def test_a_webhook_is_made_listed_and_removed(capsys: pytest.CaptureFixture[str]
     [
         (["keys"], 2, "Missing verb"),
         (["keys", "create", "x", "--space", "a*"], 2, "is not a valid pattern"),
-        (["keys", "create", "x", "--expires", "whenever"], 2, "is not a time"),
-        (["keys", "create", "x", "--may", "everything"], 2, "Unknown permission"),
+        (["keys", "create", "x", "--space", "a", "--expires", "whenever"], 2, "is not a time"),
+        (["keys", "create", "x", "--space", "a", "--may", "everything"], 2, "Unknown permission"),
+        (["keys", "create", "x", "--may", "write"], 2, "--space"),  # which tenants it opens is not left to a default
         (["keys", "revoke", "nothing"], 4, "There is no key"),
         (["webhooks", "add", "nonsense"], 2, "is not an address"),
         (["webhooks", "remove", "nothing"], 4, "There is no webhook"),
@@ -75,7 +77,7 @@ def test_what_is_wrong_is_said(capsys: pytest.CaptureFixture[str], arguments: li
 
 def test_options_may_stand_before_a_program(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     other = str(tmp_path / "keys.db")
-    assert main(["--memory", other, "--json", "keys", "create", "laptop"]) == 0
+    assert main(["--memory", other, "--json", "keys", "create", "laptop", "--space", "*"]) == 0
     assert json.loads(capsys.readouterr().out)["key"]["name"] == "laptop"
     assert main(["--memory", "nowhere", "keys", "list", "--memory", other]) == 0  # what stands last counts
     assert "laptop" in capsys.readouterr().out

@@ -77,6 +77,13 @@ def test_sources_of_a_fact_are_in_the_order_of_time_not_of_arrival(memory: Memor
     assert [source.event_id for source in fact.sources] == [earlier, later]
 
 
+def test_who_says_what_nobody_signed_is_nobody(memory: Memory) -> None:
+    memory.add("I live in Leeds, and my sister Mia lives in Faro.")
+    assert "Speaker" not in {one.name for one in memory.graph.entities()}
+    assert told(memory.facts()) == [("Mia", "lives_in", "Faro")]
+    assert memory.statements(about="Speaker")  # what is said in the first person stays together
+
+
 def test_a_contradiction_without_a_winner_is_listed(memory: Memory) -> None:
     say(memory, "Ana", "04-02", "Tom lives in Leeds.")
     say(memory, "Bo", "04-02", "Tom lives in Porto.")

@@ -99,6 +99,8 @@ def test_saying_it_again_reinforces_and_adds_nothing(memory: Memory) -> None:
         ("none", "said before"),
         ("none", "said before"),
     ]
+    for event in memory.events():  # each of them states it, so it can be corrected from each
+        assert quotes(memory.history(events=[event.id])) == ["I live in Lisbon"]
 
 
 def test_used_to_closes(memory: Memory) -> None:

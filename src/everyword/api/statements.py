@@ -38,6 +38,7 @@ def read_history(scope: Scope, id: str | None, events: Sequence[str] | None) -> 
             seqs = {known.event.id: known.seq for known in reader.find([checked_id(id) for id in events]).values()}
             stated = reader.statements_of(list(seqs.values()))
             known += [one for id in dict.fromkeys(events) for one in stated.get(seqs.get(id, -1), ())]
+            known += [one for id in reader.confirmed_by(list(seqs.values())) if (one := reader.statement(id))]
         chains = reader.versions([one.id for one in known])
         versions = {one.id: one for begun in known for one in chains.get(begun.id, ())}
         chain, changes = list(versions.values()), reader.changes(list(versions))

@@ -159,7 +159,7 @@ def _text(value: object, settings: Settings) -> str:
     if size > settings.max_text_bytes:
         raise InvalidEvent(
             f"text has {size:,} bytes, more than {settings.max_text_bytes:,}.",
-            fix="Split it into several events, or raise max_text_bytes.",
+            fix="Split it into several events. Whoever opens the memory can raise max_text_bytes.",
         )
     return value
 

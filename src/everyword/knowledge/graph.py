@@ -18,7 +18,7 @@ from everyword.knowledge.claims import ToldFact, When, claims_of, named_values, 
 from everyword.knowledge.comparing import Action, correction_of
 from everyword.knowledge.llm.summaries import forget_written
 from everyword.knowledge.names import SPEAKER_VOTE, NameIndex
-from everyword.knowledge.reading import is_assistant, said_by_user, speaker_name
+from everyword.knowledge.reading import NAMELESS, is_assistant, said_by_user, speaker_name
 from everyword.knowledge.timeline import timeline
 from everyword.storage.protocol import Reader, Writer
 from everyword.storage.rows import FACTS, SPEAKS, FactKey, Known, MentionRow, NameRow
@@ -290,7 +290,7 @@ def _claims(space: str, mentions: Sequence[Mention], stated: Stated) -> list[Fac
     if speaker is None:
         return []
     forms = NameIndex(space)  # each name is itself, so that the claims of an event do not depend on other entities
-    own = {entity_id(space, speaker), *map(forms.form_of, mentions)}
+    own = {*map(forms.form_of, mentions), *([] if speaker == NAMELESS else [entity_id(space, speaker)])}
     drafts = claims_of(event, stated.drafts, mentions, forms)
     # Keep the reader's version of a claim that both found: it exists before the LLM answers.
     ruled = {(draft.subject, draft.relation, draft.object) for draft in drafts}
@@ -330,6 +330,8 @@ class _Noted(Struct):
 
     def add(self, index: NameIndex, stated: Stated) -> None:
         seq, event, speaker = stated.seq, stated.event, speaker_of(stated.event)
+        if speaker == NAMELESS:
+            speaker = None
         named = [*stated.mentions, *named_values(said_by_user(event), stated.drafts, stated.mentions)]
         mentions = [one for one in named if name_key(one.text)]
         self.moved.update(index.learn(mentions, speaker))

@@ -27,6 +27,7 @@ from everyword.types.statements import SaidDate
 from everyword.types.trust import states_nothing
 
 USER = "user"  # the speaker of an event that names none
+NAMELESS = "Speaker"  # how statements name whoever said what nobody signed; no person of the graph
 _DONE = "done"
 _RELATIONSHIP = "relationship"
 _CONFIDENCE = 8  # its place in a stored statement
@@ -109,7 +110,7 @@ def said_by_user(event: Event) -> Event:
 
 def speaker_name(event: Event) -> str:
     """Name who speaks, in any event."""
-    return speaker_of(event) or "Speaker"
+    return speaker_of(event) or NAMELESS
 
 
 def read_event(reader: Reader, event: Event, before: Event | None = None) -> EventReading:

@@ -36,6 +36,7 @@ from everyword.text.terms import count_of
 from everyword.types.events import Answer, Context, Event, Imported
 from everyword.types.intents import WakeUp, Window
 from everyword.types.serialization import to_json
+from everyword.types.service import ApiKey
 from everyword.types.times import Zone, in_zone, shown_in, utc_now, zone_of
 
 _TOPIC = 2  # the layer of a wake-up's lines about its topic
@@ -170,7 +171,7 @@ def _show(result: Any, request: Request, terminal: Terminal) -> int:
         else:
             results.VIEWS[operation.name](terminal.page, result)
         if note := _NOTES.get(operation.name):
-            terminal.note(note)
+            terminal.note(note(result))
     elif operation.name == "events":
         terminal.document_of(operation.result, map(to_json, result))
     else:
@@ -198,10 +199,17 @@ _REQUEST_VIEWS: dict[str, Callable[[Page, Any, Request], None]] = {
     "export": _exported,
     "webhooks remove": lambda page, _, request: page.line(f"removed {request.arguments['id']}"),
 }
-_NOTES = {
-    "keys create": "The key is shown only once. Send it as: Authorization: Bearer KEY",
-    "webhooks add": "The secret is shown only once. It signs the deliveries (Standard Webhooks).",
+_NOTES: dict[str, Callable[[Any], str]] = {
+    "keys create": lambda made: (
+        f"The key is shown only once. Send it as: Authorization: Bearer KEY\n{_opened(made.key)}"
+    ),
+    "webhooks add": lambda _: "The secret is shown only once. It signs the deliveries (Standard Webhooks).",
 }
+
+
+def _opened(key: ApiKey) -> str:
+    where = "every space" if key.everywhere else " and ".join(key.spaces)
+    return f"Permission: {key.permission.value}, in {where}."
 
 
 # Why nothing was found

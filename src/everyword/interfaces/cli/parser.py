@@ -122,7 +122,8 @@ _OWN_VERBS: dict[str, Unnamed] = {
         Parameter(
             "spaces",
             TEXTS,
-            'a space that the key opens; "acme/*" means all below acme/; may be repeated (default: all)',
+            'a space that the key opens; "acme/*" means all below acme/, "*" every space; may be repeated',
+            required=True,
             options=("--space",),
         ),
         Parameter("expires", _EXPIRY, "expiry: a time, or a duration such as 12h, 30d, 8w, 1y"),

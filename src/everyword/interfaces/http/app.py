@@ -63,6 +63,7 @@ def build(memory: Memory, settings: ServiceSettings) -> tuple[Starlette, Service
         lifespan=lambda _: _running(service),
     )
     app.router.default = _page()  # for every path that is no route
+    app.router.redirect_slashes = False  # to a host that the client names, and without TLS behind a proxy
     return app, service
 
 

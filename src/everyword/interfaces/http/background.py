@@ -188,8 +188,8 @@ class ChangePoller:
                 version = await self._read_version()
             except EverywordError:
                 continue  # the next request reports it
-            except Exception:
-                log.exception("can't look for changes")
+            except Exception:  # or no stream would hear of changes again
+                log.exception("The memory could not be polled for changes.")
                 continue
             if version != self._last_version:
                 self._last_version = version

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
@@ -107,7 +107,10 @@ class _CallerMemory(OpenMemory):
             )
         if pool == "writing":
             pool = self._service.pool_for(pool, len(json.dumps(received)))
-        return await self._service.run(pool, call, caller=request.caller, space=request.space)
+        result = await self._service.run(pool, call, caller=request.caller, space=request.space)
+        if operation is not None and operation.destructive:
+            self._service.audit.forget(request.space, cast("dict[str, Any]", result).get("structuredContent", {}))
+        return result
 
     @contextmanager
     def following(self) -> Generator[None]:

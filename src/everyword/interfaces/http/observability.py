@@ -137,10 +137,14 @@ class AuditLog:
         with self._lock:
             self._asked.append(asked)
 
-    def clear(self) -> None:
-        """Drop all entries: after a `forget`, a question may still name what was forgotten."""
+    def forget(self, space: str, receipt: Mapping[str, Any]) -> None:
+        """Drop the entries of a space of which something was forgotten: a question may still name it."""
+        if receipt.get("dry_run") or not any(receipt.get("removed", {}).values()):
+            return
         with self._lock:
+            kept = [one for one in self._asked if one["space"] != space]
             self._asked.clear()
+            self._asked.extend(kept)
 
     def document(self, space: str) -> dict[str, Any]:
         """List the questions in a space, the latest first."""

@@ -177,7 +177,8 @@ async def _operation(service: Service, route: OperationRoute, request: Request) 
     where = parse_query(scope_parameters(route), [pair for pair in query if pair[0] in scope])
     if route.all_spaces:
         caller.check_all_spaces(route.needs)
-    handle = service.handle(caller, route.needs, where.get("space"), where.get("wing"))
+    shows = Permission.READ if route.operation.sets else route.needs
+    handle = service.handle(caller, shows, where.get("space"), where.get("wing"))
     rest = [pair for pair in query if pair[0] not in scope]
     if request.method == "POST":
         if rest:
@@ -193,14 +194,20 @@ async def _operation(service: Service, route: OperationRoute, request: Request) 
         body = b""
         arguments = parse_query((one for one in route.parameters if one.name not in scope), rest)
 
+    if arguments.get(route.operation.sets) is not None:
+        handle = service.handle(caller, route.needs, where.get("space"), where.get("wing"))
+    space = where.get("space") or caller.default_space
+
     def answer() -> Response:
         result = _run(route, handle, arguments)
+        if route.operation.destructive:
+            service.audit.forget(space, result)
         if PAGE_HEADER not in request.headers:  # what people look up in the page is not logged
             service.audit.note(
                 who=caller.key.name,
                 via="http",
                 operation=route.operation.name,
-                space=where.get("space") or caller.default_space,
+                space=space,
                 arguments=arguments,
                 result=result,
             )
@@ -212,8 +219,6 @@ async def _operation(service: Service, route: OperationRoute, request: Request) 
         caller=caller,
         space=where.get("space"),
     )
-    if route.operation.destructive and not arguments.get("dry_run"):
-        service.audit.clear()
     if not route.operation.read_only:
         service.notify_change()
     return response

@@ -88,7 +88,7 @@ def check_reach(memory: Memory, settings: ServiceSettings) -> None:
     if not any(key.usable(now) for key in memory.admin.api_keys()):
         raise InvalidSetting(
             f"Serving on {settings.host} needs an API key.",
-            fix="Create one with: everyword keys create NAME. Or serve on 127.0.0.1.",
+            fix="Create one with: everyword keys create NAME --space SPACE. Or serve on 127.0.0.1.",
         )
 
 

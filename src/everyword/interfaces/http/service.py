@@ -35,7 +35,7 @@ _MOST_CACHED = 1_000  # keys
 _OWN_SITES = ("none", "same-origin")  # values of Sec-Fetch-Site: typed or bookmarked; our own page
 PAGE_PATH = "/"
 _PUBLIC_PATHS = ("/healthz", "/readyz")  # they reveal nothing
-_CREATE_KEY = "Create one with: everyword keys create NAME"
+_CREATE_KEY = "Create one with: everyword keys create NAME --space SPACE"
 
 
 class Service:
@@ -190,7 +190,7 @@ class Authenticator:
             raise KeyNeeded
         shown = presented(credentials.strip())
         if shown is None:
-            raise KeyNeeded("The Authorization header holds no Everyword key.", fix=_CREATE_KEY)
+            raise KeyNeeded("This is not an Everyword key, or not all of one.", fix=_CREATE_KEY)
         key, as_of = self._cache.get(shown, (None, 0.0))
         if key is None or time.monotonic() - as_of >= _CACHE_S:
             key = await self._pool.run(lambda: self._memory.admin.key_for(shown))

@@ -42,6 +42,7 @@ class Operation:
     # What it works on: one wing where the caller names one, or always the whole space, or always the whole file.
     scope: Literal["wing", "space", "file"] = "wing"
     read_only: bool = False
+    sets: str = ""  # the parameter without which it only shows what is set, which needs no permission to write
     destructive: bool = False
     creates: bool = False  # creates the memory where there is none
     progress: bool = False  # the method takes a progress callback
@@ -243,6 +244,7 @@ _OPERATIONS: dict[str, Unnamed] = {
         _WING,
         _BY,
         _REDACT,
+        sets="text",
         creates=True,
         may_be_none=True,
         result="identity",

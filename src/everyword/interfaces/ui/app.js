@@ -2,7 +2,7 @@
 
 import { html, render, useEffect, useRef, useState } from "./vendor/preact-htm.js";
 import { follow, gone, keep, read, scope, sendable } from "./api.js";
-import { Choice, Safe, Trouble, count, tell } from "./parts.js";
+import { Choice, Empty, Head, Safe, Trouble, count, tell } from "./parts.js";
 
 // A view is loaded when it is first opened. `needs`: the operations that it depends on.
 const VIEWS = [
@@ -141,7 +141,7 @@ function App() {
         setOver((before) => (before ? undefined : "palette"));
       }
       if (document.querySelector("dialog[open]")) return;
-      if (event.target.matches("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.target.matches("input:not([type=range]), textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
       const chosen = VIEWS[Number(event.key) - 1];
       if (chosen && shown(chosen, me)) {
         location.hash = `#/${chosen.name}`;
@@ -186,7 +186,7 @@ function App() {
       </div>
     </aside>
     <main id="main" tabindex="-1" class=${WIDE.includes(view.name) ? "wide" : ""}>
-      <${Safe} name=${`${view.name} ${space} ${round}`}><${Loaded} key=${`${view.name} ${space} ${round}`} view=${view} rest=${place.rest} query=${place.query} me=${me} beats=${news.beats} /></>
+      ${!shown(view, me) ? html`<${Head} title=${view.title} /><${Empty} title="Your key does not allow this">“${view.title}” needs a key with more permissions.</>` : html`<${Safe} name=${`${view.name} ${space} ${round}`}><${Loaded} key=${`${view.name} ${space} ${round}`} view=${view} rest=${place.rest} query=${place.query} me=${me} beats=${news.beats} /></>`}
     </main>
     ${layer}${over && html`<${Over} what=${over} views=${VIEWS.filter((one) => shown(one, me))} me=${me} onClose=${() => setOver(undefined)} />`}
     <div role="status">${!answers ? html`<div class="toast lost">The service does not answer. Reconnecting …</div>`
@@ -251,7 +251,7 @@ function Door({ error, onKey }) {
   return html`<main><form class="card stack" onSubmit=${enter}>
     <h1>API key required</h1>
     ${tried && html`<p class="card problem" role="alert">${error.message}</p>`}
-    <p class="soft">Create a key with <code>everyword keys create NAME</code>. The browser keeps it until you close this window.</p>
+    <p class="soft">Create a key with <code>everyword keys create NAME --space SPACE</code>. The browser keeps it until you close this window.</p>
     <label class="field">Key<input ref=${field} type="password" value=${key} onInput=${(event) => setKey(event.target.value)} autocomplete="off" /></label>
     ${odd && html`<p class="problem" role="alert">This contains characters that are not valid in a key. Copy it again.</p>`}
     <div><button class="main" disabled=${!key.trim() || odd}>Open</button></div>

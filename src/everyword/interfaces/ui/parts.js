@@ -18,6 +18,10 @@ const MOST_LEFT = 50; // lists whose scroll positions are kept
 export const day = (iso) => written(DAY, iso);
 export const moment = (iso) => written(MOMENT, iso);
 export const count = (number, one, many = `${one}s`) => `${number.toLocaleString()} ${number === 1 ? one : many}`;
+/** Say since when something holds; where nobody named a day, when it was said. */
+export const sinceOf = (from, said) => (from && ms(from) !== ms(said) ? `since ${day(from)}` : `said ${day(said)}`);
+/** Say the same of a statement: its `valid_from` is the day it names, or else when it was said. */
+export const begun = ({ valid_from, date }) => sinceOf(valid_from, date?.start === valid_from ? undefined : valid_from);
 export const percent = (share) => `${Math.round(100 * share)}%`;
 
 /** Parse a time as milliseconds since 1970. Historic UTC offsets have seconds, which browsers do not parse. */
@@ -104,6 +108,9 @@ export const linkTo = {
 
 /** Link to an event: its conversation at this line, or the event among others of its time. */
 export const placeOf = (event) => (event.session ? linkTo.session(event.session, event.id) : linkTo.event(event.id));
+
+/** Name whom a statement is about; "" where nobody signed it: the service then says "Speaker". */
+export const subjectOf = ({ about, speaker }) => (about === "Speaker" && !speaker ? "" : about || "");
 
 /** Tell whether a text contains a name as a word of its own. */
 export const isNamed = (text, name) => new RegExp(`(^|[^\\p{L}\\p{N}])${name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}($|[^\\p{L}\\p{N}])`, "iu").test(text);

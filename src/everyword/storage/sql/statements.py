@@ -94,6 +94,10 @@ class StatementRows(SpaceRows):
             for at, action, reason, id, to, raw in self._rows_of("changes_of", ids)
         ]
 
+    def confirmed_by(self, seqs: Sequence[int]) -> list[str]:
+        """List the statements that some events say again."""
+        return [id for (id,) in self._rows_of("confirmed_by", seqs)]
+
     def change_counts(self) -> dict[str, int]:
         """Count the journal's entries by action."""
         return self._pairs("change_counts")

@@ -117,6 +117,10 @@ WHERE {postgres: journal.space = $1 AND} number IN (
   UNION SELECT number FROM journal WHERE space = $1 AND target = ANY($2::text[])
 ) ORDER BY number;
 
+-- name: confirmed_by
+SELECT target FROM journal WHERE space = $1 AND seq = ANY($2::bigint[]) AND action = 'none' AND target IS NOT NULL
+ORDER BY number;
+
 -- name: change_counts
 SELECT action, count(*) FROM journal WHERE space = $1 GROUP BY action ORDER BY action;
 

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "../vendor/preact-htm.js";
 import { change } from "../api.js";
-import { Dialog, Trouble, count, day, html, lastRecord, ms, tell } from "../parts.js";
+import { Dialog, Trouble, count, day, html, lastRecord, ms, sinceOf, subjectOf, tell } from "../parts.js";
 
 const SHOWN = 6; // lanes before "Show more"
 const BY_HAND = "by hand"; // the extractor of a statement that somebody typed
@@ -17,16 +17,22 @@ export function lanesOf(versions, at, spans) {
     if (ms(said_at) < at) lane.push({ statement, said_at, changes });
     lanes.set(statement.id, lane);
   }
-  return [...new Set(lanes.values())].filter((lane) => lane.some((one) => isQuoted(one, spans))).map((lane) => lane.map((version, place) => ({ ...version, state: stateOf(version, lane.slice(place + 1), at) })));
+  const found = [...new Set(lanes.values())].filter((lane) => lane.some((one) => isQuoted(one, spans)));
+  return found.sort((a, b) => weight(b) - weight(a)).map((lane) => lane.map((version, place) => ({ ...version, state: stateOf(version, lane.slice(place + 1), at) })));
 }
 
-function isQuoted({ statement: { event_id, span } }, spans) {
+/** What changed, or was said again, comes first: it is rather what a question is about. */
+const weight = (lane) => lane.reduce((sum, { changes }) => sum + 1 + changes.filter(isSaidAgain).length, 0);
+const isSaidAgain = ({ action }) => action === "none";
+
+function isQuoted({ statement: { event_id, span }, changes }, spans) {
   const [from, to] = spans.get(event_id) || [0, 0];
-  return span[0] < to && span[1] > from;
+  return (span[0] < to && span[1] > from) || changes.some((one) => isSaidAgain(one) && spans.has(one.event_id));
 }
 
 function stateOf({ statement }, later, at) {
   const { status, valid_from, valid_to } = statement;
+  if (status === "retracted" && !valid_from) return "ending"; // "I no longer eat meat": it says that something is over
   const ended = valid_to && ms(valid_to) <= at;
   if (status === "retracted") return valid_to && valid_from && ms(valid_to) <= ms(valid_from) && later.length === 0 ? "never true" : ended ? "ended" : "current";
   return later.some((one) => one.statement.status !== "retracted") && status === "superseded" ? "superseded" : "current";
@@ -76,7 +82,7 @@ function Lane({ versions, span, at, may, editor, onChanged }) {
   const byHand = current?.statement.extractor === BY_HAND;
   return html`<article class="lane" aria-label=${titleOf(versions)}>
     <h3>${titleOf(versions)}</h3>
-    <${Bar} versions=${versions} span=${span} at=${at} />
+    ${versions.some(isDrawn) && html`<${Bar} versions=${versions} span=${span} at=${at} />`}
     <ol>${[...versions].reverse().map((one) => html`<${VersionLine} key=${one.statement.id} version=${one} editor=${editor} may=${may} onUndo=${undo} />`)}</ol>
     ${error && html`<${Trouble} error=${error} />`}
     ${current && wording === undefined && html`<div class="row acts">
@@ -108,9 +114,9 @@ function VersionLine({ version, editor, may, onUndo }) {
   const { statement, state, changes } = version;
   const byHand = statement.extractor === BY_HAND;
   const retraction = state === "never true" && changes.find((one) => one.action === "retract" && one.reason.startsWith("retracted by "));
-  const since = statement.valid_from || version.said_at;
-  const when = state === "superseded" || state === "ended" ? `${day(since)} to ${day(statement.valid_to)}` : state === "never true" ? "never true" : `${happened(statement) ? "on" : "since"} ${day(since)}`;
-  const by = byHand ? `edited by ${editor(statement.speaker)}` : retraction ? `marked by ${editor(/^retracted by ([^:]*)/.exec(retraction.reason)[1])}` : statement.speaker ? `said by ${statement.speaker}` : "";
+  const from = statement.valid_from || version.said_at;
+  const when = state === "superseded" || state === "ended" ? `${day(from)} to ${day(statement.valid_to)}` : state === "never true" ? "never true" : happened(statement) ? `on ${day(from)}` : byHand ? day(from) : sinceOf(statement.valid_from, version.said_at);
+  const by = byHand ? `edited by ${editor(statement.speaker)}` : retraction ? `marked by ${editor(/^retracted by ([^:]*)/.exec(retraction.reason)[1])}` : statement.speaker ? `${when.startsWith("said") ? "" : "said "}by ${statement.speaker}` : "";
   return html`<li class=${`version ${state.replace(" ", "-")}`}>
     <p><b>${valueOf(statement)}</b> <span class="small soft">${when}</span></p>
     <p class="small quiet">${state === "superseded" && html`<span class="tag">superseded</span> `}${state === "ended" && html`<span class="tag">ended</span> `}${by}
@@ -118,10 +124,12 @@ function VersionLine({ version, editor, may, onUndo }) {
       ${retraction && may("forget") && html` <button class="link small" onClick=${() => onUndo(retraction.event_id, "It counts as true again.")}>Undo</button>`}</p></li>`;
 }
 
+const isDrawn = ({ state }) => state !== "never true" && state !== "ending";
+
 /** The versions as pieces of a bar on the memory's time axis, and where the scrubber stands. */
 function Bar({ versions, span, at }) {
   const x = (time) => Math.min(100, Math.max(0, (100 * (time - span.begin)) / Math.max(1, span.now - span.begin)));
-  return html`<div class="bar-of-time" aria-hidden="true">${versions.filter((one) => one.state !== "never true").map(({ statement, said_at, state }) => {
+  return html`<div class="bar-of-time" aria-hidden="true">${versions.filter(isDrawn).map(({ statement, said_at, state }) => {
     const from = x(ms(statement.valid_from || said_at));
     const to = happened(statement) ? from : state === "current" ? x(at) : x(ms(statement.valid_to));
     return html`<i class=${state} style=${`left: ${Math.min(from, 98.5)}%; width: ${Math.max(1.5, to - from)}%`}></i>`;
@@ -138,12 +146,17 @@ async function takeBack(record, what, onChanged) {
 const retractionOf = (statement) => lastRecord("retraction", (one) => one.details.statement === statement);
 
 function titleOf(versions) {
-  const { slot, about, kind } = versions.find((one) => one.statement.slot)?.statement || versions[0].statement;
-  const whose = about && about !== "project" ? about : "";
+  const statement = versions.find((one) => one.statement.slot)?.statement || versions[0].statement;
+  const { slot, kind } = statement;
+  const whose = statement.about === "project" ? "" : subjectOf(statement);
   const what = (slot ? slot.attribute.split(":")[0] : kind).replaceAll("_", " ");
   return whose ? `${whose} · ${what}` : what.charAt(0).toUpperCase() + what.slice(1);
 }
 
-const valueOf = ({ extractor, slot, value, content, about }) => (extractor !== BY_HAND && slot && value) || (content.startsWith(`${about}: `) ? content.slice(about.length + 2) : content);
+/** What a version says: the value alone only where it is affirmed, else the words with their "not", "no longer" or "perhaps". */
+function valueOf({ extractor, slot, value, content, about, negated, stance }) {
+  if (extractor !== BY_HAND && slot && value && !negated && stance !== "ended" && stance !== "maybe") return value;
+  return content.startsWith(`${about}: `) ? content.slice(about.length + 2) : content;
+}
 const said = (statement) => statement.quote || statement.content;
 const short = (text) => (Array.from(text).length > SHORT ? `${Array.from(text).slice(0, SHORT).join("")}…` : text.trim().replace(/\.$/, ""));

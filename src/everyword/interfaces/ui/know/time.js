@@ -1,10 +1,17 @@
 // Moments in the address, the time scrubber, and playback.
 
 import { useEffect, useLayoutEffect, useState } from "../vendor/preact-htm.js";
+import { read } from "../api.js";
 import { day, html, moment, ms } from "../parts.js";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 1440 * MINUTE_MS;
+const EARLY = ms("1900-01-01T00:00:00Z"); // and ten years from now: hardly anything was said outside of these
+const SOON_MS = 3653 * DAY_MS;
+const FAR_SHARE = 0.05; // of all events, that may be left out of the axes if some lie outside of these
+const STRAY_SHARE = 0.01; // and otherwise
+const STRAY_SPAN = 0.1; // of the time, into which all others must fit for that
+const ROUNDS = 8; // of looking closer
 const SHORT_MS = 3 * DAY_MS; // a memory younger than this is scrubbed by the minute, an older one by the day
 const PLAY_MS = 20_000;
 const FRAME_MS = 200;
@@ -36,6 +43,35 @@ export function named(text) {
   const end = endOf(text);
   if (end === undefined) return text;
   return (text.includes("T") ? moment : day)(new Date(end - MINUTE_MS).toISOString());
+}
+
+/** Read when events were said. A few whose date is far from all others, such as a typing error, would press the rest
+ *  into a few pixels: they are left out of `begin`, `end` and `counts`. `all` counts them, too. */
+export async function activityOf(parameters, signal) {
+  const all = await read("activity", parameters, signal);
+  const far = ms(all.begin) < EARLY || ms(all.end) > Date.now() + SOON_MS;
+  const most = far ? Math.ceil(all.events * FAR_SHARE) : Math.floor(all.events * STRAY_SHARE);
+  let shown = all;
+  for (let round = 0; round < ROUNDS && all.events > 1; round += 1) {
+    const narrow = narrowest(shown, all.events - most, STRAY_SPAN) || (shown !== all && narrowest(shown, shown.events, 0.9));
+    if (!narrow) break;
+    shown = await read("activity", { ...parameters, since: new Date(narrow[0]).toISOString(), until: new Date(narrow[1] + 1).toISOString() }, signal); // an address has milliseconds
+  }
+  return { ...shown, all: all.events, from: all.begin };
+}
+
+/** Return the shortest period with so many events, if it is shorter than a share of the whole. */
+function narrowest({ begin, end, counts }, wanted, share) {
+  let [best, first, held] = [Math.floor(counts.length * share), 0, 0];
+  let found;
+  for (let last = 0; last < counts.length; last += 1) {
+    held += counts[last];
+    for (; held - counts[first] >= wanted && first < last; first += 1) held -= counts[first];
+    if (held < wanted || last - first >= best) continue;
+    best = last - first;
+    found = [first, last + 1];
+  }
+  return found?.map((part) => ms(begin) + ((ms(end) - ms(begin)) * part) / counts.length);
 }
 
 /** Describe the time that a memory spans, from its first event until now. */

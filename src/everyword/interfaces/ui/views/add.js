@@ -2,10 +2,11 @@
 
 import { useEffect, useRef, useState } from "../vendor/preact-htm.js";
 import { change, read, upload } from "../api.js";
-import { Head, Trouble, Waiting, count, html, linkTo, moment, tell, useAsked } from "../parts.js";
+import { Choice, Head, Trouble, Waiting, count, html, linkTo, moment, tell, useAsked } from "../parts.js";
 
 const YOU = "everyword.speaker"; // under which name the browser keeps who remembers
 const PREVIEWED_BYTES = 20_000_000; // a larger file is imported without a preview
+const FORMATS = /^Choose a format: (.*)\.$/; // how the service lists them
 const LONGEST_IDENTITY = 400; // characters; about 50 to 100 tokens
 
 export default function Add({ me, beats }) {
@@ -31,7 +32,8 @@ function Remember() {
     change("add", given).then((done) => {
       setText("");
       setState({ done });
-      tell(done.new === false ? "This was remembered before." : "Remembered.", { label: "Undo", run: () => change("forget", { ids: [done.id] }).then(() => tell("It was forgotten again.")) });
+      if (done.new === false) return tell("This was remembered before."); // to undo it would forget the message of before
+      tell("Remembered.", { label: "Undo", run: () => change("forget", { ids: [done.id] }).then(() => { setState({}); tell("It was forgotten again."); }) });
     }, (error) => setState({ error }));
   };
   const keys = (event) => {
@@ -71,34 +73,42 @@ function Files({ me }) {
 function Import({ file, zone, onRemove }) {
   const [state, setState] = useState({ step: "reading" });
   const begun = useRef();
+  const [format, setFormat] = useState(); // chosen where the service does not recognise it
+  const formats = useRef();
+  const options = format ? { tz: zone, format } : { tz: zone };
+  const failed = (error) => {
+    formats.current = FORMATS.exec(error.problem?.fix)?.[1].split(", ") || formats.current;
+    setState({ step: "failed", error: formats.current ? { ...error, problem: { ...error.problem, fix: "" } } : error });
+  };
   useEffect(() => {
     if (file.size > PREVIEWED_BYTES) return setState({ step: "ready" });
-    upload("import", file, { preview: true, tz: zone }).then((preview) => setState({ step: "ready", preview }), (error) => setState({ step: "failed", error }));
-  }, []);
+    setState({ step: "reading" });
+    upload("import", file, { preview: true, ...options }).then((preview) => setState({ step: "ready", preview }), failed);
+  }, [format]);
   const go = async () => {
     setState((before) => ({ ...before, step: "sending", share: 0 }));
     begun.current = (await read("activity", { parts: 1 })).events;
     const counting = setInterval(() => read("activity", { parts: 1 }).then(({ events }) => setState((before) => ({ ...before, stored: events - begun.current })), () => undefined), 1000);
-    upload("import", file, { tz: zone }, (share) => setState((before) => ({ ...before, share }))).then(
+    upload("import", file, options, (share) => setState((before) => ({ ...before, share }))).then(
       (done) => {
         setState({ step: "done", done });
         tell(`Imported ${file.name}: ${count(done.added, "new message")}.`);
-      }, (error) => setState({ step: "failed", error })).finally(() => clearInterval(counting));
+      }, failed).finally(() => clearInterval(counting));
   };
   const { step, preview, share, stored, done, error } = state;
   const total = preview?.read;
   return html`<article class="card sunk stack tight" aria-label=${file.name}><div class="row"><h3 class="grow">${file.name}</h3><span class="small quiet">${size(file.size)}</span>
-      ${step === "ready" && html`<button class="main" onClick=${go}>${preview ? `Import ${count(preview.read, "message")}` : "Import without a preview"}</button>`}
+      ${step === "ready" && preview?.read !== 0 && html`<button class="main" onClick=${go}>${preview ? `Import ${count(preview.read, "message")}` : "Import without a preview"}</button>`}
       ${step !== "sending" && html`<button class="plain" aria-label=${`Remove ${file.name} from this list`} onClick=${onRemove}>${step === "done" ? "Close" : "Cancel"}</button>`}</div>
     ${step === "reading" && html`<${Waiting} lines=${1} />`}
     ${step === "ready" && !preview && html`<p class="soft small">It is too large for a preview.</p>`}
-    ${step === "ready" && preview && html`<p class="soft small">Recognised as ${preview.format}. ${preview.redacted && Object.keys(preview.redacted).length > 0 ? `${count(sum(preview.redacted), "secret")} will be removed before anything is stored. ` : ""}${left(preview)}</p>
+    ${step === "ready" && preview && html`<p class="soft small">${preview.read ? `Recognised as ${preview.format}. ` : "There is no message in this file. "}${preview.redacted && Object.keys(preview.redacted).length > 0 ? `${count(sum(preview.redacted), "secret")} will be removed before anything is stored. ` : ""}${left(preview)}</p>
       ${preview.sample.map((event) => html`<blockquote key=${event.id}><p class="said small" dir="auto">${Array.from(event.text).slice(0, 240).join("")}</p><footer class="meta">${event.speaker && html`<b>${event.speaker}</b>`}<span>${moment(event.at)}</span></footer></blockquote>`)}
       ${preview.read > preview.sample.length && html`<p class="small quiet">and ${count(preview.read - preview.sample.length, "more message")}</p>`}`}
     ${step === "sending" && html`<div><progress max="1" aria-label=${`Importing ${file.name}`} value=${share < 1 ? share : total ? Math.min(1, (stored || 0) / total) : undefined}></progress>
       <p class="small soft" role="status">${share < 1 ? `Sending, ${Math.round(100 * share)}%` : `Storing${stored ? `, ${count(stored, "message")} so far` : " …"}`}</p></div>`}
     ${step === "done" && html`<p role="status">${count(done.added, "new message")}${done.known ? `, ${count(done.known, "was", "were")} known before` : ""}. ${left(done)}${sum(done.redacted) ? `${count(sum(done.redacted), "secret")} removed. ` : ""}</p><p><a href="#/browse?what=messages">See what is there now</a></p>`}
-    ${step === "failed" && html`<${Trouble} error=${error} />`}</article>`;
+    ${step === "failed" && html`<${Trouble} error=${error} />${formats.current && html`<label class="field">Format<${Choice} label="Format" value=${format || ""} options=${[["", "Choose one …"], ...formats.current]} onChange=${setFormat} /></label>`}`}</article>`;
 }
 
 const sum = (counts) => Object.values(counts || {}).reduce((a, b) => a + b, 0);

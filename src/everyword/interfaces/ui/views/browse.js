@@ -5,7 +5,7 @@ import { read } from "../api.js";
 import { Message, editorOf } from "../events.js";
 import { Lanes, lanesOf } from "../know/lanes.js";
 import { endOf } from "../know/time.js";
-import { AsOf, Choice, Dialog, Empty, Head, Long, Paged, Search, Trouble, Waiting, addressOf, count, day, html, linkTo, moment, ms, useAsked } from "../parts.js";
+import { AsOf, Choice, Dialog, Empty, Head, Long, Paged, Search, Trouble, Waiting, addressOf, begun, count, day, html, linkTo, moment, ms, subjectOf, useAsked } from "../parts.js";
 
 const AT_ONCE = 50; // rows per page
 const SESSIONS = 30; // conversations per page: each has a summary to read
@@ -16,7 +16,7 @@ const QUOTED = 2; // sentences of a conversation, the most central first
 const HITS = 3; // of one conversation
 const WHAT = [["", "Conversations"], ["messages", "Messages"], ["statements", "Statements"]];
 const KINDS = ["attribute", "fact", "preference", "relationship", "habit", "event", "plan", "task", "decision", "insight", "instruction"];
-const STATUSES = [["", "True now"], ["superseded", "Replaced by a later one"], ["retracted", "Taken back"], ["any", "All"]];
+const STATUSES = [["", "True now"], ["superseded", "Replaced by a later one"], ["retracted", "Over or taken back"], ["any", "All"]];
 const SOURCES = [["", "Any source"], ["user", "People"], ["assistant", "Assistants"], ["import", "Imported"], ["tool", "Tools"], ["web", "Web pages"]];
 const WING = "A wing is a person or project inside this memory.";
 
@@ -67,12 +67,13 @@ function filtersOf({ speaker, wing, source, since, until, at }) {
 }
 
 const nothing = (what) => html`<${Empty} title=${`No ${what} match`}>Change or clear the filters to see more.</>`;
+const noSessions = html`<${Empty} title="No conversations">Nothing was said in a conversation yet. What stands alone is listed under <a href="#/browse?what=messages">Messages</a>.</>`;
 
 function Sessions({ shown, beats }) {
   const { speaker, wing, since, until } = filtersOf(shown);
   const item = (one) => html`<${Session} session=${one} />`;
   const order = ORDERS.includes(shown.sort) ? shown.sort : undefined;
-  return html`<${Paged} key=${beats.forgotten} operation="sessions" parameters=${{ speaker, wing, since, until, order, limit: SESSIONS }} item=${item} empty=${nothing("conversations")} />`;
+  return html`<${Paged} key=${beats.forgotten} operation="sessions" parameters=${{ speaker, wing, since, until, order, limit: SESSIONS }} item=${item} empty=${speaker || wing || since || until ? nothing("conversations") : noSessions} />`;
 }
 
 function Session({ session }) {
@@ -93,8 +94,8 @@ function Messages({ shown, me, beats }) {
     item=${(one) => html`<${Message} event=${one} apart me=${me} onChanged=${() => setRound(round + 1)} />`} />`;
 }
 
-/** Tell whether a statement held at the end of a day. */
-const heldAt = (end) => ({ valid_from, valid_to }) => (!valid_from || ms(valid_from) < end) && (!valid_to || ms(valid_to) >= end);
+/** Tell whether a statement held at the end of a day. One that says that something is over has no begin. */
+const heldAt = (end) => ({ valid_from, valid_to }) => valid_from && ms(valid_from) < end && (!valid_to || ms(valid_to) >= end);
 
 function Statements({ shown, me, beats }) {
   const { about, wing, kind, status } = shown;
@@ -105,14 +106,26 @@ function Statements({ shown, me, beats }) {
 }
 
 function Statement({ statement, me }) {
-  const { about, speaker, extractor, date, valid_from, valid_to, status } = statement;
+  const about = subjectOf(statement);
+  const { speaker, extractor, date, status, stance } = statement;
+  const byHand = extractor === "by hand";
+  const who = byHand ? `edited by ${editorOf(me)(speaker)}` : speaker && speaker !== about ? `said by ${speaker}` : "";
   return html`<article class="card hit compact">
-    <div class="row"><a class="grow" href=${linkTo.statement(statement.id)} dir="auto">${plain(statement)}</a>${status === "superseded" && html`<span class="tag">replaced later</span>`}${status === "retracted" && html`<span class="tag">taken back</span>`}<span class="tag on">${statement.kind}</span></div>
-    ${extractor !== "by hand" && statement.quote !== plain(statement) && html`<p class="said" dir="auto">“${statement.quote}”</p>`}
-    <div class="meta">${about && html`<a href=${linkTo.person(about)}>${about}</a>`}${extractor === "by hand" ? html`<span>edited by ${editorOf(me)(speaker)}</span>` : speaker && speaker !== about && html`<span>said by ${speaker}</span>`}
-      ${date && html`<span>“${date.words}” = ${day(date.start)}</span>`}${valid_from && html`<span>since ${day(valid_from)}${valid_to ? `, until ${day(valid_to)}` : ""}</span>`}
+    <div class="row"><a class="grow" href=${linkTo.statement(statement.id)} dir="auto">${plain(statement)}</a>${status === "superseded" && html`<span class="tag">replaced later</span>`}${status === "retracted" && stance !== "ended" && html`<span class="tag">${isNever(statement) ? "never true" : "over"}</span>`}<span class="tag on">${statement.kind}</span></div>
+    ${!byHand && statement.quote !== plain(statement) && html`<p class="said" dir="auto">“${statement.quote}”</p>`}
+    <div class="meta">${about && html`<a href=${linkTo.person(about)}>${about}</a>`}${date && html`<span>“${date.words}” = ${day(date.start)}</span>`}<span>${heldWhen(statement, who)}</span>
       <a href=${linkTo.event(statement.event_id)}>source</a></div>
   </article>`;
+}
+
+const isNever = ({ status, valid_from, valid_to }) => status === "retracted" && valid_from && valid_to && ms(valid_to) <= ms(valid_from);
+
+/** Say who said a statement, and when it held. One that says that something is over has no begin. */
+function heldWhen(statement, who) {
+  const { valid_from, valid_to } = statement;
+  const from = valid_from ? begun(statement) : valid_to && `since ${day(valid_to)}`;
+  const until = valid_from && valid_to && !isNever(statement) && `until ${day(valid_to)}`;
+  return [who && from?.startsWith("said ") ? `${who}, ${from.slice(5)}` : [who, from].filter(Boolean).join(", "), until].filter(Boolean).join(", ");
 }
 
 /** What a search finds: by the words of messages. Statements are those read from the messages found. */

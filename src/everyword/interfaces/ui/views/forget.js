@@ -28,6 +28,7 @@ export default function Forget({ query, me, beats }) {
     // By id: later messages may match too, but were not in the preview.
     change("forget", { ids: would.ids }).then((receipt) => {
       setState({ receipt });
+      go(Object.fromEntries(FIELDS.map((name) => [name, ""])), true); // the names may be gone, too
       tell(`Forgotten for good: ${count(receipt.events, "message")}.`);
     }, (error) => setState((before) => ({ ...before, busy: false, error })));
   };

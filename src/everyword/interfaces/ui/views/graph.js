@@ -100,7 +100,7 @@ function Panel({ node, near, nodes, onChoose, onClose }) {
   const named = new Map(nodes.map((one) => [one.id, one]));
   return html`<aside class="panel stack tight" ref=${here} tabindex="-1" aria-label=${node.label}>
     <div class="row"><h2 class="grow" dir="auto">${node.label}</h2><button class="plain" onClick=${onClose}>Close</button></div>
-    <div class="meta"><span class="tag on">${KINDS[node.kind]}</span><span>${count(node.events, "message")}</span><span>since ${day(node.first_at)}</span></div>
+    <div class="meta"><span class="tag on">${KINDS[node.kind]}</span><span>${count(node.events, "message")}</span><span>first on ${day(node.first_at)}</span></div>
     ${node.description && html`<p class="soft small">${node.description}</p>`}
     ${near.size > 0 && html`<div><h3 class="small">Relations</h3><ul class="plain-list">${[...near].map(([id, edge]) => html`<li key=${id} class="small"><span class="quiet">${WORDS[edge.kind] || edge.kind.replaceAll("_", " ")}</span> <button class="link" onClick=${() => onChoose(id)}>${named.get(id).label}</button></li>`)}</ul></div>`}
     ${found.error && html`<${Trouble} error=${found.error} />`}

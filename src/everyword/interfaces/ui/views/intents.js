@@ -10,6 +10,13 @@ const FEW = 7; // shown before "Show more"
 const MOST = 100;
 const DAY_MS = 86_400_000;
 const STATUSES = [["", "To do"], ["deferred", "Snoozed"], ["resolved", "Done"], ["rejected", "Not a goal"], ["expired", "Too old"]];
+const SHOWN = {
+  "": "What somebody meant to do and nobody has reported as done",
+  deferred: "What waits until a later day",
+  resolved: "What was done",
+  rejected: "What was marked as not a goal",
+  expired: "What was due long ago, or has not been mentioned for long",
+};
 const SNOOZES = [["Tomorrow", 1], ["In a week", 7], ["In a month", 30]];
 const ANSWERED = { done: "is done", defer: "was snoozed", reject: "is not a goal" };
 
@@ -22,10 +29,11 @@ export default function Intents({ query, me, beats }) {
   const now = end === undefined ? undefined : new Date(end).toISOString();
   const found = useAsked((signal) => read("intents", { status, limit: MOST, now }, signal), [status, now, round, beats.intent, beats.forgotten]);
   const known = (found.value?.intents || []).filter((one) => end === undefined || ms(one.first_at) < end);
+  if (!status) known.sort((a, b) => dueAt(a) - dueAt(b)); // by day; without one, the most important first
   const shown = all ? known : known.slice(0, FEW);
   const again = () => setRound((before) => before + 1);
   const tools = html`<div class="row"><${Choice} label="Show" value=${status} options=${STATUSES} onChange=${(chosen) => go({ status: chosen })} /><${AsOf} at=${query.at} onChange=${(at) => go({ at })} /></div>`;
-  return html`<${Head} title="To do" tools=${tools}>What somebody meant to do and nobody has reported as done${end === undefined ? "" : `, as of ${named(query.at)}`}.</>
+  return html`<${Head} title="To do" tools=${tools}>${SHOWN[status]}${end === undefined ? "" : `, as of ${named(query.at)}`}.</>
     ${found.error && html`<${Trouble} error=${found.error} />`}${!found.value && found.busy && html`<${Waiting} />`}
     ${found.value && (known.length ? html`<ul class="list todos">${shown.map((one) => html`<li key=${one.id}><${Todo} intent=${one} at=${end ?? Date.now()} may=${end === undefined && me.operations.includes("answer_intent")} undoable=${me.operations.includes("forget")} onAnswered=${again} /></li>`)}</ul>
       ${known.length > shown.length && html`<div class="pad"><button onClick=${() => setAll(true)}>Show ${known.length - shown.length} more</button></div>`}`
@@ -77,6 +85,8 @@ function Snooze({ busy, onChoose }) {
   return html`<${Choice} label="Snooze" value="" options=${[["", "Snooze …"], ...SNOOZES.map(([title, days]) => [String(days), title])]} disabled=${busy} onChange=${(days) => days && onChoose(Number(days))} />`;
 }
 
+const NEVER = Number.MAX_SAFE_INTEGER;
+const dueAt = ({ deadline }) => (deadline ? ms(deadline) : NEVER);
 const answerOf = (id) => lastRecord("feedback", (one) => one.details.intent === id);
 const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 const short = (text) => (Array.from(text).length > 60 ? `${Array.from(text).slice(0, 60).join("")}…` : text);

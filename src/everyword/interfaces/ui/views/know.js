@@ -3,10 +3,10 @@
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "../vendor/preact-htm.js";
 import { read } from "../api.js";
-import { Choice, Empty, Head, Said, Trouble, Waiting, addressOf, count, day, html, moment, placeOf, tell, useArrival, useAsked, useTyped } from "../parts.js";
+import { Choice, Empty, Head, Said, Trouble, Waiting, addressOf, count, day, html, moment, ms, placeOf, tell, useArrival, useAsked, useTyped } from "../parts.js";
 import { Context, reasonsOf } from "../know/context.js";
 import { Lanes, lanesOf } from "../know/lanes.js";
-import { Scrubber, endOf, named, spanOf, unitOf, useFollowed, usePlayback } from "../know/time.js";
+import { Scrubber, activityOf, endOf, named, spanOf, unitOf, useFollowed, usePlayback } from "../know/time.js";
 
 const PAUSE_MS = 220; // after the last key or move before the service is asked
 const BURST_MS = 2500; // changes of one control within this time are one step of the history
@@ -20,10 +20,13 @@ const TOUCHING = 4; // first hits whose facts are shown
 const PARTS = 120; // of the silhouette above the slider
 const NARROW = matchMedia("(max-width: 1240px)"); // less than three columns, as in style.css
 const NOTHING = "nothing";
-const IDEAS = ["What was decided?", "What is still to be done?", "What changed last week?"];
+const IDEAS = { lives_in: "Where does NAME live?", works_at: "Where does NAME work?" }; // questions by a relation that is known
+const FACTS = 200; // read for them
+const SURE = 0.8; // confidence of a fact that a question is made from
+const WEEK_MS = 7 * 86_400_000;
 
 export default function Know({ query, me, beats }) {
-  const activity = useAsked((signal) => read("activity", { parts: PARTS }, signal), [beats.event, beats.forgotten]);
+  const activity = useAsked((signal) => activityOf({ parts: PARTS }, signal), [beats.event, beats.forgotten]);
   return html`<${Title} /><${Asking} query=${query} me=${me} beats=${beats} activity=${activity.value} error=${activity.error} />`;
 }
 
@@ -74,23 +77,40 @@ function Asking({ query, me, beats, activity, error }) {
   };
   return html`<div class="stack know-top">
       <form role="search" onSubmit=${submit}><label class="hidden" for="question">Question</label>
-        <input id="question" ref=${box} class="big" type="search" placeholder="Where does Ana live?" value=${text} onInput=${(event) => setText(event.target.value)} autocomplete="off" /></form>
+        <input id="question" ref=${box} class="big" type="search" placeholder="Ask about what was said" value=${text} onInput=${(event) => setText(event.target.value)} autocomplete="off" /></form>
       ${!activity && html`<div class="scrub" />`}${span?.steps > 0 && html`<${Scrubber} span=${span} at=${at} onChange=${scrub} playing=${play.playing} onPlay=${play.playing ? play.pause : play.start} />`}
     </div>
     ${error && html`<${Trouble} error=${error} />`}
     ${activity && !activity.events ? html`<${Empty} title="This memory is empty"><a href="#/add">Tell it something or import files</a>, and ask about it here.</>`
       : asked.q ? html`<${Known} asked=${{ ...asked, at }} me=${me} span=${span} beats=${beats} round=${round} go=${go} onChanged=${changed} />`
-        : activity && html`<${Begin} events=${activity.events} at=${at} onAsk=${setText} />`}`;
+        : activity && html`<${Begin} activity=${activity} at=${at} may=${(one) => me.operations.includes(one)} onAsk=${setText} />`}`;
 }
 
 /** Shown before the first question. */
-function Begin({ events, at, onAsk }) {
+function Begin({ activity, at, may, onAsk }) {
+  const { all: events, speakers } = activity;
   const until = at ? new Date(endOf(at)).toISOString() : undefined;
   const before = useAsked((signal) => (until ? read("activity", { until, parts: 1 }, signal) : Promise.resolve({ events })), [until, events]);
   const stats = useAsked((signal) => read("stats", {}, signal), [events]);
+  const ideas = useAsked((signal) => (may("facts") ? ideasOf(speakers, signal) : Promise.resolve([])), [events]);
+  const decided = stats.value?.statements?.decision;
+  const recent = !at && Date.now() - ms(activity.end) < WEEK_MS;
+  const then = at ? `at=${at.slice(0, 10)}` : "";
   return html`<div class="stack below"><p class="soft">${before.value && (until ? `${count(before.value.events, "message")} until ${named(at)}, of ${events.toLocaleString()}.`
-    : stats.value && `${count(events, "message")} in ${count(stats.value.sessions, "conversation")} by ${count(stats.value.speakers, "speaker")}.`)}</p>
-    <div class="row">${IDEAS.map((idea) => html`<button class="chip" onClick=${() => onAsk(idea)}>${idea}</button>`)}</div></div>`;
+    : stats.value && [count(events, "message"), stats.value.sessions && `in ${count(stats.value.sessions, "conversation")}`, stats.value.speakers && `by ${count(stats.value.speakers, "speaker")}`].filter(Boolean).join(" ") + ".")}</p>
+    <div class="row">${(ideas.value || []).map((idea) => html`<button class="chip" onClick=${() => onAsk(idea)}>${idea}</button>`)}
+      ${may("intents") && html`<a class="chip" href=${`#/intents?${then}`}>What is still to be done</a>`}
+      ${decided && may("statements") && html`<a class="chip" href=${`#/browse?what=statements&kind=decision&${then}`}>What was decided</a>`}
+      ${recent && may("held") && html`<a class="chip" href=${`#/timeline?from=${weekAgo()}&to=${new Date().toISOString().slice(0, 16)}Z`}>The last week</a>`}</div></div>`;
+}
+
+const weekAgo = () => `${new Date(Date.now() - WEEK_MS).toISOString().slice(0, 16)}Z`;
+
+/** Make questions from what is surely true of those who speak here. */
+async function ideasOf(speakers, signal) {
+  const { facts } = await read("facts", { limit: FACTS }, signal);
+  const known = facts.filter((one) => !one.valid_to && one.confidence >= SURE && speakers.includes(one.subject));
+  return Object.entries(IDEAS).flatMap(([relation, question]) => known.filter((one) => one.relation === relation).slice(0, 1).map((one) => question.replace("NAME", () => one.subject)));
 }
 
 /** The three columns: answer, context, facts. */
@@ -208,7 +228,7 @@ function Others({ answer, found }) {
     <ol class="list">${others.map((hit) => html`<li key=${hit.event.id}><article class="hit"><${Said} text=${hit.quote} />
       <div class="meta">${hit.event.speaker && html`<b>${hit.event.speaker}</b>`}<span class="tabular">${day(hit.event.at)}</span>
         <a href=${placeOf(hit.event)}>${hit.event.session || "show it"}</a>
-        ${hit.replaced_at && html`<span class="tag warn">no longer so since ${day(hit.replaced_at)}</span>`}<span>${reasonsOf(hit)}</span></div></article></li>`)}</ol></details>`;
+        ${hit.replaced_at && html`<span class="tag warn">${hit.replaced_by || ms(hit.replaced_at) > ms(hit.event.at) ? `no longer so since ${day(hit.replaced_at)}` : "marked as never true"}</span>`}<span>${reasonsOf(hit)}</span></div></article></li>`)}</ol></details>`;
 }
 
 function Against({ against, span, shown, onChange }) {

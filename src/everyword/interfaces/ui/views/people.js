@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "../vendor/preact-htm.js";
 import { read } from "../api.js";
 import { Menu, Message, Read, editorOf } from "../events.js";
 import { endOf, named } from "../know/time.js";
-import { AsOf, Choice, Empty, Head, Paged, Search, Trouble, Waiting, addressOf, count, day, html, isNamed, linkTo, ms, overlay, useAsked } from "../parts.js";
+import { AsOf, Choice, Empty, Head, Paged, Search, Trouble, Waiting, addressOf, begun, count, day, html, isNamed, linkTo, ms, overlay, sinceOf, useAsked } from "../parts.js";
 
 const AT_ONCE = 60; // names per page
 const STATED = 200; // statements about one person that are read
@@ -52,6 +52,7 @@ function Person({ name, query, me, beats }) {
   const end = endOf(query.at);
   const changed = () => setRound((before) => before + 1);
   const crumbs = html`<p class="crumbs"><a href="#/people">People and things</a> ›</p>`;
+  if (found.error?.status === 404) return html`${crumbs}<${Head} title=${name} /><${Empty} title="Nobody and nothing of this name is known">It may be written in another way. <a href="#/people">See all names</a>.</>`;
   if (found.error) return html`${crumbs}<${Head} title=${name} /><${Trouble} error=${found.error} />`;
   if (!found.value) return html`${crumbs}<${Head} title=${name} /><${Waiting} />`;
   const { entity, facts, statements, quotes } = found.value;
@@ -98,13 +99,13 @@ function holding(entity, facts, statements, at) {
     const source = fact.sources[0];
     fact.sources.forEach((one) => told.add(one.event_id + one.span[0]));
     const found = SUBJECTS.findIndex((one) => one.relations.includes(fact.relation)); // -1 is the last: other
-    groups.at(found).entries.push({ id: fact.id, ...worded(entity, fact), since: fact.valid_from || fact.said_at, quote: source?.quote, event: source?.event_id, confidence: fact.confidence, fact: true, other: fact.subject_id === entity.id ? fact.object_id && fact.object : fact.subject });
+    groups.at(found).entries.push({ id: fact.id, ...worded(entity, fact), since: fact.valid_from || fact.said_at, begun: sinceOf(fact.valid_from, fact.said_at), quote: source?.quote, event: source?.event_id, confidence: fact.confidence, fact: true, other: fact.subject_id === entity.id ? fact.object_id && fact.object : fact.subject });
   }
-  const current = (one) => !NOT_NOW.includes(one.kind) && (!one.valid_from || ms(one.valid_from) < at) && (at === Infinity ? one.status === "current" && !one.valid_to : !one.valid_to || ms(one.valid_to) >= at) && one.status !== "retracted" && !(one.date && ms(one.date.end || one.date.start) < Math.min(at, Date.now()));
+  const current = (one) => !NOT_NOW.includes(one.kind) && one.valid_from && ms(one.valid_from) < at && (at === Infinity ? one.status === "current" && !one.valid_to : !one.valid_to || ms(one.valid_to) >= at) && one.status !== "retracted" && !(one.date && ms(one.date.end || one.date.start) < Math.min(at, Date.now()));
   for (const one of statements.filter(current)) {
     if (told.has(one.event_id + one.span[0])) continue;
     const found = SUBJECTS.findIndex((subject) => subject.categories.includes(one.category) || subject.relations.includes(one.slot?.attribute));
-    groups.at(found).entries.push({ id: one.id, verb: "", value: one.content.replace(/^[^:]{1,40}: /, ""), since: one.valid_from || one.recorded_at, quote: one.extractor === "by hand" ? undefined : one.quote, event: one.event_id, confidence: one.confidence, edited: one.extractor === "by hand" && one.speaker });
+    groups.at(found).entries.push({ id: one.id, verb: "", value: one.content.replace(/^[^:]{1,40}: /, ""), since: one.valid_from, begun: one.extractor === "by hand" ? day(one.valid_from) : begun(one), quote: one.extractor === "by hand" ? undefined : one.quote, event: one.event_id, confidence: one.confidence, edited: one.extractor === "by hand" && one.speaker });
   }
   for (const group of groups) group.entries.sort((a, b) => Number(b.fact || false) - Number(a.fact || false) || ms(b.since) - ms(a.since));
   return groups.filter((group) => group.entries.length);
@@ -135,7 +136,7 @@ function Subject({ group, me, onChanged }) {
 function Holding({ entry, me, onChanged }) {
   const correct = () => overlay(html`<${Source} id=${entry.event} me=${me} onClose=${() => overlay()} onChanged=${onChanged} />`);
   return html`<div class="holding"><div><p dir="auto">${entry.verb && `${entry.verb} `}${entry.other ? html`<a href=${linkTo.person(entry.other)}><b>${entry.value}</b></a>` : entry.fact ? html`<b>${entry.value}</b>` : entry.value}
-      <span class="small quiet"> since <a class="quiet" href=${linkTo.event(entry.event)}>${day(entry.since)}</a>${entry.edited ? `, edited by ${editorOf(me)(entry.edited)}` : ""}</span></p>
+      <span class="small quiet"> <a class="quiet" href=${linkTo.event(entry.event)}>${entry.begun}</a>${entry.edited ? `, edited by ${editorOf(me)(entry.edited)}` : ""}</span></p>
     ${entry.quote && entry.quote !== entry.value && html`<p class="said small" dir="auto">“${entry.quote}”</p>`}</div>
     <${Menu} label=${`Actions for ${entry.value}`}>
       ${me.operations.includes("history") && html`<button onClick=${correct}>Correct …</button>`}
@@ -166,6 +167,7 @@ function spanned({ from, to }) {
 
 const SLOTS = { wide: 10, narrow: 6 }; // places around the centre
 const NARROW = 480; // px
+const EDGE = 34; // px above and below the names
 const LONG = 22; // letters of a name in the picture
 const LISTED = 12; // names below the picture before "more"
 
@@ -182,14 +184,15 @@ function Ego({ entity, facts }) {
   const others = useMemo(() => neighbours(entity, facts), [entity, facts]);
   const slots = width < NARROW ? SLOTS.narrow : SLOTS.wide;
   const height = others.length < 4 ? 190 : 310;
-  const [cx, cy, rx, ry] = [width / 2, height / 2, Math.max(60, width / 2 - 70), height / 2 - 34];
+  const [cx, cy, rx, ry] = [width / 2, height / 2, Math.max(60, width / 2 - 70), height / 2 - EDGE];
   const shown = placed(others, slots).map((one) => {
     const angle = (2 * Math.PI * one.slot) / slots - Math.PI / 2;
     return { ...one, x: cx + rx * Math.cos(angle), y: cy + ry * Math.sin(angle) };
   });
   const drawn = new Set(shown.map((one) => one.id));
+  const [top, bottom] = [Math.min(cy, ...shown.map((one) => one.y)) - EDGE, Math.max(cy, ...shown.map((one) => one.y)) + EDGE];
   const rest = others.filter((one) => !drawn.has(one.id));
-  return html`<div ref=${box} class="ego">${!others.length ? html`<p class="quiet">No relation to another person or thing is known.</p>` : width > 0 && html`<svg width=${width} height=${height} role="group" aria-label=${`${entity.name} and ${count(shown.length, "related name")}`}>
+  return html`<div ref=${box} class="ego">${!others.length ? html`<p class="quiet">No relation to another person or thing is known.</p>` : width > 0 && html`<svg width=${width} height=${bottom - top} viewBox=${`0 ${top} ${width} ${bottom - top}`} role="group" aria-label=${`${entity.name} and ${count(shown.length, "related name")}`}>
       ${shown.map((one) => html`<line x1=${cx} y1=${cy} x2=${one.x} y2=${one.y} />`)}
       ${shown.map((one) => html`<${Label} ...${between({ x: cx, y: cy, name: entity.name }, one)} text=${one.relation} kind="relation" />`)}
       <${Label} x=${cx} y=${cy} text=${entity.name} kind="centre" />
@@ -211,7 +214,7 @@ function between(one, other) {
 
 function Label({ x, y, text, kind }) {
   const words = cut(text);
-  const wide = kind === "relation" ? Array.from(words).length * 6 + 6 : widthOf(text);
+  const wide = kind === "relation" ? Array.from(words).length * 6.6 + 10 : widthOf(text);
   const tall = kind === "relation" ? 16 : 28;
   return html`<g class=${kind}><title>${text}</title><rect x=${x - wide / 2} y=${y - tall / 2} width=${wide} height=${tall} rx=${tall / 2} /><text x=${x} y=${y + 4} text-anchor="middle">${words}</text></g>`;
 }

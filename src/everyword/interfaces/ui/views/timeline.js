@@ -2,8 +2,8 @@
 
 import { useEffect, useMemo, useRef, useState } from "../vendor/preact-htm.js";
 import { read } from "../api.js";
-import { endOf, named, unitOf } from "../know/time.js";
-import { AsOf, Choice, Empty, Head, Trouble, Waiting, addressOf, count, day, html, linkTo, ms, useAsked } from "../parts.js";
+import { activityOf, endOf, named, unitOf } from "../know/time.js";
+import { AsOf, Choice, Empty, Head, Trouble, Waiting, addressOf, count, day, html, linkTo, ms, sinceOf, subjectOf, useAsked } from "../parts.js";
 
 const PARTS = 160; // bars of messages
 const FACTS = 80; // drawn at most, those that were true longest
@@ -27,7 +27,7 @@ const KINDS = [["", "Facts and statements"], ["facts", "Facts"], ...["event", "p
 export default function Timeline({ query, me, beats }) {
   const go = addressOf("timeline", [], query);
   const { person = "", wing = "", kind = "" } = query;
-  const whole = useAsked((signal) => read("activity", { speaker: person, wing, parts: PARTS }, signal), [person, wing, beats.event, beats.forgotten]);
+  const whole = useAsked((signal) => activityOf({ speaker: person, wing, parts: PARTS }, signal), [person, wing, beats.event, beats.forgotten]);
   const { speakers = [], wings = [] } = whole.value || {};
   const tools = html`<div class="row">
     <${Choice} label="Person" value=${person} options=${[["", "Everyone"], ...speakers]} onChange=${(chosen) => go({ person: chosen })} />
@@ -109,7 +109,8 @@ function Picture({ said, query, go, beats }) {
               ${row.dots.map((dot) => html`<a href=${linkTo.event(dot.event)}><title>${`${day(iso(dot.at))}: ${dot.words}`}</title><circle class="dot" cx=${x(dot.at)} cy=${y + NAME + (row.depth - 0.5) * ROW} r="6" /></a>`)}</g>`;
           })}${inSight && html`<line class="cursor" x1=${x(cursor)} x2=${x(cursor)} y1="0" y2=${height} />`}</svg>`}
       </div>
-      <div class="row"><span class="soft small grow" role="status">${day(iso(seen[0]))} to ${day(iso(seen[1]))}: <a href=${`#/browse?what=messages&since=${unitOf(seen[0], true)}&until=${unitOf(seen[1], true)}${person ? `&speaker=${encodeURIComponent(person)}` : ""}`}>${count((closer.value || said).events, "message")}</a>, ${count(facts.value?.length || 0, "fact")}${facts.value?.length === FACTS ? " that were true longest" : ""}${sampled.value?.length ? `, ${count(sampled.value.length, "statement")} taken from the whole period` : ""}.</span>
+      <div class="row"><span class="soft small grow" role="status">${day(iso(seen[0]))} to ${day(iso(seen[1]))}: <a href=${`#/browse?what=messages&since=${unitOf(seen[0], true)}&until=${unitOf(seen[1], true)}${person ? `&speaker=${encodeURIComponent(person)}` : ""}`}>${count((closer.value || said).events, "message")}</a>, ${count(facts.value?.length || 0, "fact")}${facts.value?.length === FACTS ? " that were true longest" : ""}${sampled.value?.length ? `, ${count(sampled.value.length, "statement")} taken from the whole period` : ""}.
+          ${said.all > said.events && html` Not on the axis: <a href=${`#/browse?what=messages${ms(said.from) < ms(said.begin) ? "&sort=oldest" : ""}`}>${count(said.all - said.events, "message")} from another time</a>.`}</span>
         <button onClick=${() => zoom(0.6)} aria-label="Zoom in">+</button><button onClick=${() => zoom(1.7)} aria-label="Zoom out">−</button><button onClick=${() => setSeen(ends)}>All</button></div>
     </div>
     <${TrueAt} at=${query.at} person=${person} wing=${wing} news=${news} />
@@ -163,12 +164,12 @@ function lanes(facts, statements, stated) {
   for (const fact of [...facts].sort((a, b) => ms(a.valid_from || a.said_at) - ms(b.valid_from || b.said_at))) {
     const group = row(fact.subject);
     const from = ms(fact.valid_from || fact.said_at);
-    const begun = fact.valid_from || !fact.valid_to ? `${day(iso(from))} to` : "until";
-    group.bars.push({ id: fact.id, from, to: fact.valid_to ? ms(fact.valid_to) : LAST, over: Boolean(fact.valid_to), lane: group.bars.length, words: `${fact.relation.replaceAll("_", " ")} ${fact.object}`, when: `${begun} ${fact.valid_to ? day(fact.valid_to) : "now"}`, event: fact.sources[0]?.event_id });
+    const when = fact.valid_to ? `${fact.valid_from ? `${day(iso(from))} to` : "until"} ${day(fact.valid_to)}` : sinceOf(fact.valid_from, fact.said_at);
+    group.bars.push({ id: fact.id, from, to: fact.valid_to ? ms(fact.valid_to) : LAST, over: Boolean(fact.valid_to), lane: group.bars.length, words: `${fact.relation.replaceAll("_", " ")} ${fact.object}`, when, event: fact.sources[0]?.event_id });
     group.depth = group.bars.length;
   }
   for (const one of statements) {
-    const group = stated || rows.has(one.about) ? row(one.about || "Other") : row("Other statements");
+    const group = stated || rows.has(one.about) ? row(subjectOf(one) || "Other") : row("Other statements");
     group.dots.push({ at: one.at, words: one.content, event: one.event_id });
   }
   for (const group of rows.values()) if (group.dots.length) group.depth += 1;
