@@ -214,15 +214,16 @@ def rank_answers(
         _BASE + sum(weight * sign for weight, sign in zip(_WEIGHTS, signs, strict=True))
         for signs in answer_signs(read, least, replaces)
     ]
-    total = 1.0 + sum(map(math.exp, odds))  # 1: for no answer at all
     ranked = sorted(zip(odds, read, strict=True), key=lambda pair: -pair[0])
-    best = math.exp(ranked[0][0]) if ranked else 0.0
-    chance = (total - 1.0 if several else best) / total
+    # What a tool or a page says neither overrules a person nor makes a person's answer less likely.
+    level = max((level_of(one.hit.event) for log_odds, one in ranked if log_odds >= _LEAST_ODDS), default=0)
+    ranked = [(log_odds, one) for log_odds, one in ranked if level_of(one.hit.event) >= level]
+    weights = [math.exp(log_odds) for log_odds, _ in ranked]
+    likely = sum(weights) if several else max(weights, default=0.0)
+    chance = likely / (1.0 + sum(weights))  # 1: for no answer at all
     if chance < LEAST_CHANCE:
         return [], chance
-    # What a tool or a page says does not overrule a person.
-    sure = [one for log_odds, one in ranked if log_odds >= _LEAST_ODDS]
-    return sorted(sure, key=lambda one: -level_of(one.hit.event)), chance
+    return [one for log_odds, one in ranked if log_odds >= _LEAST_ODDS], chance
 
 
 def answer_signs(
@@ -244,14 +245,13 @@ def answer_signs(
     for (a, b), chance in zip(pairs, each(lambda pair: replaces(quoted[pair[0]], quoted[pair[1]]), pairs), strict=True):
         replaced[a] += chance * weights[b]
         replacing[b] += chance * weights[a]
-    times = [one.hit.event.at for one in read]
+    events = [one.hit.event for one in read]
     newest = [
-        all(
-            at <= times[n]
-            for at, other in zip(times, scores, strict=True)
-            if other >= min(least, score - _NEARLY_AS_SURE)
+        not any(
+            other.at > mine.at and level_of(other) >= level_of(mine) and rival >= min(least, score - _NEARLY_AS_SURE)
+            for other, rival in zip(events, scores, strict=True)
         )
-        for n, score in enumerate(scores)
+        for mine, score in zip(events, scores, strict=True)
     ]
     return [AnswerSigns(*one) for one in zip(scores, replaced, replacing, map(float, newest), strict=True)]
 
