@@ -191,6 +191,16 @@ def test_a_question_waits_for_no_long_backlog(memory: Memory) -> None:
     assert memory.stats().behind["facts"] > 0
 
 
+def test_a_wake_up_waits_for_a_backlog_only_so_long(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory.add_many([{"text": f"I bought {n} apples.", "speaker": "Ana"} for n in range(40)])
+    monkeypatch.setattr("everyword.api.wake_up._PATIENCE_S", 0.0)
+    memory.wake_up()
+    assert memory.stats().behind["facts"] == 40
+    monkeypatch.undo()
+    memory.wake_up()
+    assert not memory.stats().behind
+
+
 def test_questions_derive_a_backlog_where_no_background_does(memory: Memory) -> None:
     memory.add_many({"text": f"I like tea number {n}.", "speaker": "Ana", "key": str(n)} for n in range(60))
     assert until(lambda: bool(memory.recall("tea number 7")) and "facts" not in memory.stats().behind)

@@ -53,17 +53,21 @@ class Scope(Struct, frozen=True):
     editor: str | None = None  # the author of all edits, whatever `by` says; None: as `by` says
 
     @contextmanager
-    def reader(self, *views: str, for_question: bool = False) -> Generator[Reader]:
+    def reader(self, *views: str, for_question: bool = False, within_s: float | None = None) -> Generator[Reader]:
         """Take a snapshot in which some views, and those that they rest on, hold all that was written before.
 
-        for_question: derive only a few events; with more, views are read as far as they are.
+        for_question: derive only a few events; with more, views are read as far as they are. within_s: derive for so
+        many seconds at most.
         """
         with self.engine.store.reader(self.space) as reader:
             needed = with_sources(self.engine.settings, views)
             if not needed or not behind(reader, needed):
                 yield reader
                 return
-        repeatable(self.engine, lambda: catch_up(self.engine, self.space, needed, for_question=for_question))
+        repeatable(
+            self.engine,
+            lambda: catch_up(self.engine, self.space, needed, for_question=for_question, within_s=within_s),
+        )
         with self.engine.store.reader(self.space) as reader:
             yield reader
 

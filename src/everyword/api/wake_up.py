@@ -17,6 +17,7 @@ from everyword.types.records import RecordKind
 from everyword.types.trust import effective_at
 
 _MOST_IDENTITY_CHARS = 2_000  # what is longer is a document, and would never be told whole
+_PATIENCE_S = 5.0  # that a wake-up waits for what was written before; a long import is derived in the background
 _LOOKED_BACK = 20  # events, since some may be dated ahead
 
 
@@ -29,7 +30,7 @@ def write_wake_up(scope: Scope, budget: int, *, wing: str | None, topic: str | N
     about = None if topic is None else checked_text("topic", topic).strip()
     moment = scope.moment(now)
     today = moment.replace(hour=0, minute=0, second=0, microsecond=0)
-    with scope.reader(FACTS, CONCEPTS) as reader:
+    with scope.reader(FACTS, CONCEPTS, within_s=_PATIENCE_S) as reader:
         recent = (event for _, event in reader.page(Filter(wing=scope.wing), newest_first=True, limit=_LOOKED_BACK))
         last = max(recent, key=effective_at, default=None)
         project = scope.wing or wing or (last.wing if last else None)

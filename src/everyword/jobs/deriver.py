@@ -96,12 +96,14 @@ def catch_up(
     views: Sequence[str],
     *,
     for_question: bool = False,
+    within_s: float | None = None,
     progress: Progress = silent,
 ) -> int:
     """Apply the log to some views, up to the last event at this moment; return the number of events applied.
 
     for_question: apply only a few events, for a second at most, also where others hold the write lock; a thread in the
-    background or a worker does the rest. Takes the write lock only where a view is behind.
+    background or a worker does the rest. within_s: likewise, but as many events as can be applied in so many seconds.
+    Takes the write lock only where a view is behind.
     """
     if engine.store.read_only:
         return 0
@@ -115,8 +117,9 @@ def catch_up(
             one.wake(space, pause_s=_AFTER_QUESTION_S)
         if derivers or isinstance(engine.store, Workplace):
             return 0
-    end = time.monotonic() + _FEW_S if for_question else None
-    limit, total, waiting = _FIRST_SLICE if for_question else BATCH, 0, set[str]()
+    bound_s = _FEW_S if for_question else within_s
+    end = None if bound_s is None else time.monotonic() + bound_s
+    limit, total, waiting = BATCH if end is None else _FIRST_SLICE, 0, set[str]()
     while end is None or time.monotonic() < end:
         begun = time.monotonic()
         left = [view for view in views if view not in waiting]
@@ -132,7 +135,7 @@ def catch_up(
         progress("statements", total, total)
         if not done and not stuck:
             break
-        if for_question:
+        if end is not None:
             limit = _next_limit(limit, time.monotonic() - begun)
         with engine.store.reader(space) as reader:
             cursors = reader.cursors()
