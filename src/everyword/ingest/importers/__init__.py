@@ -27,7 +27,7 @@ from everyword.ingest.importers.sources import Format, Source, open_source, suff
 from everyword.ingest.importers.table import TABLE
 
 # Increase it when a format learns to read more of its files: files that were imported are then read again.
-READERS_VERSION = 5
+READERS_VERSION = 6
 
 FORMATS: tuple[Format, ...] = (
     *(CLAUDE_CODE, CLAUDE_AI, CHATGPT, CODEX, COPILOT, GEMINI, SLACK, TELEGRAM, WHATSAPP, MBOX),

@@ -33,6 +33,7 @@ from everyword.settings import Settings
 from everyword.storage.copy import copy_store
 from everyword.storage.opening import open_store
 from everyword.text.terms import count_of
+from everyword.text.written_times import UnclearOrder, read_time
 from everyword.types.events import Answer, Context, Event, Imported
 from everyword.types.intents import WakeUp, Window
 from everyword.types.serialization import to_json
@@ -130,12 +131,12 @@ def _time(text: str, name: str, zone: Zone) -> datetime:
     """Read a time as written, or in words: yesterday, last Monday, 3 days ago; of a span, its start."""
     with suppress(ValueError):
         return in_zone(datetime.fromisoformat(text.strip()), zone)
-    from everyword.text.dates import find_dates  # compiles patterns
-
-    found = find_dates(text, shown_in(utc_now(), zone), past=None if name == "until" else True)
-    if len(found) != 1 or found[0].text.strip() != text.strip() or found[0].repeats:
-        raise InvalidTime(f"{name}: {text[:80]!r} is not a time.", fix=_TIMES)
-    return shown_in(found[0].start, zone)
+    try:
+        read = read_time(text, shown_in(utc_now(), zone), past=None if name == "until" else True)
+    except ValueError as error:
+        why = str(error) if isinstance(error, UnclearOrder) else f"{text[:80]!r} is not a time"
+        raise InvalidTime(f"{name}: {why}.", fix=_TIMES) from error
+    return in_zone(read.replace(tzinfo=None), zone)
 
 
 def _read_standard_input(name: str) -> str:
