@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everyword.errors import EmbeddingFailed, EverywordError, InvalidSetting, ModelError
-from everyword.models.embedders import EmbedderSpec, load_embedder, load_named
+from everyword.models.embedders import EmbedderSpec, LateInteractionEmbedder, load_embedder, load_named
 from everyword.models.protocol import Embedder, Passage, Question
 from everyword.storage.protocol import FileReader, FileWriter
 from everyword.storage.rows import Model, UnitVector
@@ -159,11 +159,16 @@ def _known_name(embedder: Embedder) -> str | None:
     return getattr(embedder, "card_name", None)
 
 
-def embed(embedder: Embedder, events: Sequence[Event]) -> list[tuple[UnitVector, ...]]:
-    """Encode events; return one vector for each window of an event. What is said twice on a day is encoded once."""
+def embed(
+    embedder: Embedder, events: Sequence[Event], stopping: threading.Event | None = None
+) -> list[tuple[UnitVector, ...]]:
+    """Encode events; return one vector for each window of an event. What is said twice on a day is encoded once.
+
+    stopping: raise Closed once this is set: dense text takes seconds an event, too long to wait for a batch.
+    """
     parts = [[(window.span, encoder_prefix(event) + window.text) for window in windows(event.text)] for event in events]
     texts = list(dict.fromkeys(line for lines in parts for _, line in lines))
-    encoded = dict(zip(texts, _encoded(embedder, texts), strict=True))
+    encoded = dict(zip(texts, _encoded(embedder, texts, stopping), strict=True))
     return [
         tuple(UnitVector(span=span, pooled=encoded[line].pooled, tokens=encoded[line].tokens) for span, line in lines)
         for lines in parts
@@ -182,9 +187,12 @@ def ask(embedder: Embedder, text: str) -> Question:
     return question
 
 
-def _encoded(embedder: Embedder, texts: Sequence[str]) -> list[Passage]:
+def _encoded(embedder: Embedder, texts: Sequence[str], stopping: threading.Event | None) -> list[Passage]:
     with _as_embedding_failed(embedder):
-        encoded = list(embedder.passages(texts))
+        if isinstance(embedder, LateInteractionEmbedder):
+            encoded = embedder.passages(texts, stopping)
+        else:
+            encoded = list(embedder.passages(texts))
         card = embedder.card
         if len(encoded) != len(texts) or not all(_is_storable(one, card.dims) for one in encoded):
             raise EmbeddingFailed(

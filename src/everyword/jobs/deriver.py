@@ -14,19 +14,20 @@ import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import accumulate
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from everyword.engine.encoding import embed
 from everyword.engine.engine import Engine, Progress, silent
 from everyword.engine.retry import again
-from everyword.errors import ModelError, StoreBusy, StoreFull
+from everyword.errors import Closed, ModelError, StoreBusy, StoreFull
 from everyword.models.protocol import Embedder
 from everyword.settings import Settings
 from everyword.storage.protocol import Reader, Store, Writer
 from everyword.storage.rows import CONCEPTS, EMBED, FACTS, STATEMENTS, VIEWS, Job, Model
 from everyword.text.terms import ANALYSIS_VERSION
-from everyword.types.events import ASSISTANTS
+from everyword.types.events import ASSISTANTS, Event
 
 if TYPE_CHECKING:
     from everyword.knowledge.reading import EventReading
@@ -229,13 +230,15 @@ class BackgroundDeriver:
             self._changed.notify()
 
     def close(self) -> None:
-        """Stop after the batch that is under way; what is left stays behind its cursors."""
+        """Stop after the text or the few events that are under way; what is left stays behind its cursors."""
         if os.getpid() != self._process:
             return
         with self._changed:
             self._stopping = True
             self._changed.notify()
             thread = self._thread
+        if (engine := self._engine()) is not None:
+            engine.stopping.set()
         if thread is not None and thread is not threading.current_thread():
             thread.join()
 
@@ -247,6 +250,8 @@ class BackgroundDeriver:
             try:
                 self._work_on(engine, space)
                 engine.changed(space)
+            except Closed:
+                return
             except Exception as error:
                 # The next write, or whoever reads a view, goes on with it. A program may turn warnings into errors.
                 with suppress(UserWarning):
@@ -305,6 +310,7 @@ def _stop_all() -> None:
 
 
 _ENCODED_AT_ONCE = 32  # events encoded and committed together
+_CHARS_AT_ONCE = 64_000  # of these: 6 s of natural text, 40 s of base64
 _LOOKED_AT = 512  # waiting events, among which those of people are encoded before those of assistants
 _RETRY_FIRST_S = 2  # after a failed attempt; doubles up to a quarter of an hour
 _RETRY_MOST_S = 900
@@ -354,9 +360,9 @@ def _encode(
     patience_s: float | None,
 ) -> int:
     with engine.store.reader(space) as reader:
-        events = reader.fetch([job.seq for job in jobs])
+        jobs, events = _at_once(jobs, reader.fetch([job.seq for job in jobs]))
     try:
-        vectors = dict(zip(events, embed(embedder, list(events.values())), strict=True))
+        vectors = dict(zip(events, embed(embedder, list(events.values()), engine.stopping), strict=True))
     except ModelError as error:
         _postpone(engine, jobs, error)
         return 0
@@ -371,6 +377,13 @@ def _encode(
             if job.seq not in events:
                 writer.file.drop_job(job)
     return len(jobs)
+
+
+def _at_once(jobs: Sequence[Job], events: Mapping[int, Event]) -> tuple[Sequence[Job], dict[int, Event]]:
+    """Choose so many of the first jobs that their texts are committed together within seconds."""
+    ends = accumulate(len(events[job.seq].text) if job.seq in events else 0 for job in jobs)
+    jobs = jobs[: max(1, sum(end <= _CHARS_AT_ONCE for end in ends))]
+    return jobs, {job.seq: events[job.seq] for job in jobs if job.seq in events}
 
 
 def _postpone(engine: Engine, jobs: Sequence[Job], error: ModelError) -> None:

@@ -319,8 +319,9 @@ def _watch_files(memory: Memory, arguments: dict[str, Any], terminal: Terminal) 
 
 @contextmanager
 def _stop_on_signals(stop: threading.Event) -> Generator[None]:
-    def set_stop(_number: int, _frame: FrameType | None) -> None:
+    def set_stop(number: int, _frame: FrameType | None) -> None:
         stop.set()
+        signal.signal(number, signal.SIG_DFL)  # the second ends the process at once
 
     before = {number: signal.signal(number, set_stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
