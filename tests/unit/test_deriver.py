@@ -18,6 +18,7 @@ import pytest
 
 from effort import effort
 from everyword import Memory
+from everyword.errors import Closed
 from everyword.jobs import deriver
 from everyword.jobs.deriver import catch_up, derive_batch, views_of
 from everyword.models.encoder import TextEncoder
@@ -131,6 +132,15 @@ def test_closing_waits_for_one_text_that_is_being_encoded_and_not_for_a_batch(
     with Memory.open(tmp_path / "m.db", embedder="none", background=False) as memory:
         assert memory.stats().pending == 40
         assert memory.notices == []
+
+
+def test_reading_a_backlog_ends_when_the_memory_closes(memory: Memory) -> None:
+    tell(memory, *TALK)
+    memory.scope.engine.stopping.set()
+    with pytest.raises(Closed):
+        catch_up(memory.scope.engine, memory.scope.space, VIEWS)
+    memory.scope.engine.stopping.clear()
+    assert catch_up(memory.scope.engine, memory.scope.space, VIEWS) == len(TALK)
 
 
 def test_a_batch_of_long_texts_is_a_small_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
