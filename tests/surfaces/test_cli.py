@@ -472,6 +472,16 @@ class TestErrors:
         assert (done.code, done.error["type"]) == (BadLocation.exit_code, "BadLocation")
         assert not location.exists()
 
+    @pytest.mark.parametrize("memory", ["", " "])
+    def test_an_empty_name_of_a_memory_is_not_the_default_one(
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: str
+    ) -> None:
+        monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+        assert run("add", "x", "--memory", memory).err.startswith("everyword: Argument --memory: it is empty")
+        monkeypatch.setenv("EVERYWORD_MEMORY", memory)
+        assert run("add", "x").code == BadLocation.exit_code
+        assert not (tmp_path / "data").exists()
+
     def test_a_foreign_file_stays_as_it_is(self, run: Run, location: Path) -> None:
         location.write_bytes(b"something else" * 100)
         for verb in ("add x", "recall x", "stats"):
@@ -479,7 +489,7 @@ class TestErrors:
         assert location.read_bytes() == b"something else" * 100
 
     def test_a_location_that_can_not_be(self, run: Run, tmp_path: Path) -> None:
-        for place in (str(tmp_path), str(tmp_path / "no" / "folder.db"), "mysql://x", "a\x00b", " "):
+        for place in (str(tmp_path), str(tmp_path / "no" / "folder.db"), "mysql://x", "a\x00b"):
             assert run("add", "x", "--memory", place).code == BadLocation.exit_code
         nobody_there = "postgresql://127.0.0.1:1/x"
         assert run("add", "x", "--memory", nobody_there).code == StoreUnreachable.exit_code

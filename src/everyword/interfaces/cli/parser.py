@@ -263,8 +263,7 @@ def parser_of(operation: Operation) -> argparse.ArgumentParser:
     )
     everywhere = verb.add_argument_group("options of every verb")
     for option, (metavar, text) in _GLOBAL_OPTIONS.items():
-        kind = _name if option in ("--space", "--wing") else str
-        everywhere.add_argument(option, metavar=metavar, type=kind, default=argparse.SUPPRESS, help=text)
+        everywhere.add_argument(option, metavar=metavar, type=_not_empty, default=argparse.SUPPRESS, help=text)
     everywhere.add_argument(_JSON, action="store_true", help="print one JSON document instead of text")
     for parameter in operation.parameters:
         # --wing and --tz are options of every verb.
@@ -310,10 +309,9 @@ def _count(parameter: Parameter) -> str | None:
     return None if parameter.required and not parameter.from_stdin else "?"
 
 
-def _name(text: str) -> str:
-    # An empty name is usually an unset shell variable.
+def _not_empty(text: str) -> str:
     if not text.strip():
-        raise argparse.ArgumentTypeError("the name is empty")
+        raise argparse.ArgumentTypeError("it is empty, perhaps an unset variable")
     return text
 
 
