@@ -107,6 +107,15 @@ class TestAdd:
         assert done.error["type"] == "KeyConflict"
         assert done.out == ""
 
+    def test_remembers_chat_messages(self, run: Run) -> None:
+        talk = json.dumps([{"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Good day."}])
+        assert run("add", "--messages", talk, "--session", "s").out.count("stored") == 2
+        done = run("add", "--messages", "-", "--session", "s", "--json", stdin=talk.encode())
+        assert [one["new"] for one in done.json["written"]] == [True, True]  # at another time
+        for wrong in ('{"role": "user"}', '"words"', "[1]", "[", "-"):
+            assert (run("add", "--messages", wrong, stdin=b"[").code) == 2
+        assert run("add", "words", "--messages", talk).err.startswith("everyword: Give either text or --messages.")
+
     @pytest.mark.parametrize("arguments", [["-"], []])
     @pytest.mark.parametrize(
         ("piped", "kept"),

@@ -24,7 +24,7 @@ from everyword.engine.retry import when_there
 from everyword.errors import EverywordError, InvalidInput, InvalidTime, StoreUnreachable
 from everyword.interfaces.cli import results
 from everyword.interfaces.cli.defaults import default_path
-from everyword.interfaces.cli.parser import Request, UsageError
+from everyword.interfaces.cli.parser import STANDARD_INPUT, Request, UsageError
 from everyword.interfaces.cli.terminal import Page, Terminal
 from everyword.interfaces.operations import BY_NAME, Operation
 from everyword.interfaces.operations.parameters import TIME
@@ -110,9 +110,17 @@ def _notices_as_notes(terminal: Terminal) -> Generator[None]:
 
 def _with_standard_input(request: Request, operation: Operation) -> dict[str, Any]:
     arguments = dict(request.arguments)
+    given = [one for one in operation.parameters if one.name in arguments]
+    if two := next((one for one in given if one.fills in arguments), None):
+        raise UsageError(f"Give either {two.fills} or --{two.name}.")
     for parameter in operation.parameters:
-        if parameter.from_stdin and arguments.get(parameter.name, "-") == "-":
-            arguments[parameter.name] = _read_standard_input(parameter.name)
+        is_left_out = parameter.required and parameter.name not in [one.argument for one in given]
+        if parameter.from_stdin and (is_left_out or arguments.get(parameter.name) == STANDARD_INPUT):
+            text = _read_standard_input(parameter.name)
+            try:
+                arguments[parameter.name] = parameter.kind.parse(text)
+            except ValueError as error:
+                raise InvalidInput(f"{parameter.name}: {error}.") from error
     return arguments
 
 

@@ -40,6 +40,7 @@ _GLOBAL_OPTIONS = {
     ),
 }
 _JSON = "--json"
+STANDARD_INPUT = "-"  # as the value of a parameter that may be read from there
 # Options that only the command line has.
 _EXTRAS: dict[str, tuple[tuple[str, str], ...]] = {
     "import": (("watch", "keep running, and read new files and what is added to known ones"),),
@@ -267,7 +268,7 @@ def parser_of(operation: Operation) -> argparse.ArgumentParser:
     everywhere.add_argument(_JSON, action="store_true", help="print one JSON document instead of text")
     for parameter in operation.parameters:
         # --wing and --tz are options of every verb.
-        if parameter.name not in ("wing", "tz") and not parameter.fills:
+        if parameter.name not in ("wing", "tz"):
             _add_parameter(verb, parameter)
     for name, text in _EXTRAS.get(operation.name, ()):
         verb.add_argument(f"--{name}", action="store_true", help=text)
@@ -293,7 +294,7 @@ def _add_parameter(parser: argparse.ArgumentParser, parameter: Parameter) -> Non
     else:
         word = parameter.options[0] if parameter.options else parameter.name
         settings["metavar"] = parameter.kind.metavar or word.lstrip("-").upper()
-        settings["type"] = _parser(parameter.kind)
+        settings["type"] = _parser(parameter)
     if parameter.kind is TEXTS:
         settings["action"] = "append"
     if parameter.positional:
@@ -315,12 +316,14 @@ def _not_empty(text: str) -> str:
     return text
 
 
-def _parser(kind: Kind) -> Callable[[str], Any]:
+def _parser(parameter: Parameter) -> Callable[[str], Any]:
     """Make argparse show what is wrong with a value."""
 
     def parse(text: str) -> Any:
+        if text == STANDARD_INPUT and parameter.from_stdin:
+            return text
         try:
-            return kind.parse(text)
+            return parameter.kind.parse(text)
         except ValueError as error:
             raise argparse.ArgumentTypeError(str(error)) from None
 

@@ -162,9 +162,10 @@ def _item(page: Page, mark: str, heading: Sequence[Piece], body: Sequence[Piece]
 # Events
 
 
-def _written(page: Page, outcome: Written) -> None:
-    page.line(green("stored") if outcome.new else yellow("already there"), "  ", dim(outcome.id))
-    _redacted(page, outcome.redacted)
+def _written(page: Page, outcome: Written | Sequence[Written]) -> None:
+    for one in [outcome] if isinstance(outcome, Written) else outcome:
+        page.line(green("stored") if one.new else yellow("already there"), "  ", dim(one.id))
+        _redacted(page, one.redacted)
 
 
 def imported(page: Page, done: Imported) -> None:

@@ -175,8 +175,10 @@ _OPERATIONS: dict[str, Unnamed] = {
         Parameter(
             "messages",
             OBJECTS,
-            "instead of text: chat messages with role and content, as the SDKs of OpenAI and Anthropic have them",
+            "instead of text: chat messages with role and content, as the SDKs of OpenAI and Anthropic have them; "
+            '"-" reads standard input',
             fills="text",
+            from_stdin=True,
         ),
         Parameter("speaker", TEXT, "who said it"),
         Parameter("session", TEXT, "the conversation or work session"),
