@@ -7,7 +7,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from everyword.api.arguments import NO_LIMIT, Time, checked_limit, chosen
+from everyword.api.arguments import NO_LIMIT, Time, checked_limit, checked_relation, chosen
 from everyword.api.scope import Scope
 from everyword.errors import InvalidInput, NotFound
 from everyword.knowledge.names import find_entity, read_entities, with_names
@@ -42,7 +42,7 @@ def list_facts(
     """List facts, by subject and relation."""
     true_at = None if as_of is None else as_datetime(as_of, "as_of")
     most = checked_limit(limit)
-    which = FactFilter(relation=relation, as_of=true_at)
+    which = FactFilter(relation=None if relation is None else checked_relation(relation), as_of=true_at)
     with scope.reader(FACTS) as reader:
         home = None if subject is None else find_one(scope, reader, subject).id
         if home is None and known_at is None and scope.wing is None:

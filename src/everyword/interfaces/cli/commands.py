@@ -74,7 +74,7 @@ def run(request: Request, terminal: Terminal) -> int:
                 result = operation.run(memory, arguments)
             if operation.name == "events":
                 result = _empty_or_all(result)
-            _explain_nothing(memory, operation, arguments, result, terminal)
+            _explain_nothing(memory, request, arguments, result, terminal)
             return _show(result, request, terminal)
 
 
@@ -215,24 +215,26 @@ _NOTES = {
 
 # Why nothing was found
 
-_NAMES = ("session", "speaker", "wing", "role")  # conditions on events that take any name
+_NAMES = ("session", "speaker", "wing", "role", "source")  # conditions on events that take any name
 _TAGS_NAMED = 8  # the most frequent; `stats` counts them
 
 
 def _explain_nothing(
-    memory: Memory, operation: Operation, arguments: dict[str, Any], result: Any, terminal: Terminal
+    memory: Memory, request: Request, arguments: dict[str, Any], result: Any, terminal: Terminal
 ) -> None:
     """Say why nothing was found, where a condition that takes any value has one that nothing has."""
     if isinstance(result, Context | Window) and not result.text and "budget" in arguments:
-        with_default = operation.run(memory, {name: given for name, given in arguments.items() if name != "budget"})
+        with_default = request.operation.run(
+            memory, {name: given for name, given in arguments.items() if name != "budget"}
+        )
         if with_default.text:
             tokens = count_of(result.budget, "token")
             raise InvalidInput(f"A budget of {tokens} is too small for any line.", fix="Give a larger --budget.")
-    if isinstance(result, WakeUp):
-        if (topic := arguments.get("topic")) and all(line.layer != _TOPIC for line in result.lines):
-            terminal.note(f"Nothing that lasts is known of {topic!r}; recall searches all events.")
-    elif _is_empty(result):
-        for reason in _reasons(memory, operation, arguments):
+    topic = arguments.get("topic")
+    if isinstance(result, WakeUp) and topic and all(line.layer != _TOPIC for line in result.lines):
+        terminal.note(f"Nothing that lasts is known of {topic!r}; recall searches all events.")
+    elif _is_empty(result) or isinstance(result, WakeUp):  # which also tells what other wings know
+        for reason in _reasons(memory, request, arguments):
             terminal.note(reason)
 
 
@@ -248,12 +250,14 @@ def _is_empty(result: Any) -> bool:
     return not result.answered if isinstance(result, Answer) else isinstance(result, list) and not result
 
 
-def _reasons(memory: Memory, operation: Operation, arguments: dict[str, Any]) -> Iterator[str]:
+def _reasons(memory: Memory, request: Request, arguments: dict[str, Any]) -> Iterator[str]:
     """Name each condition that no event meets."""
     counted = memory.stats()
     if not counted.events:
         yield "There are no events here. Check --memory and --space, or add some."
         return
+    if request.wing is not None:
+        arguments = {**arguments, "wing": request.wing}
     for name in _NAMES:
         given: str | list[str] = arguments.get(name, [])
         for value in [given] if isinstance(given, str) else given:
@@ -263,9 +267,10 @@ def _reasons(memory: Memory, operation: Operation, arguments: dict[str, Any]) ->
     if "tag" in arguments and arguments["tag"] not in (tags := counted.tags):
         some = ", ".join(islice(tags, _TAGS_NAMED))
         yield f"No event has the tag {arguments['tag']!r}." + (f" The most frequent tags are {some}." if some else "")
-    moment = arguments.get("as_of")
-    if moment is not None and operation.name != "facts" and not _has_events(memory, {"as_of": moment}):
-        until = "; to leave out what happened later, use --until" if operation.parameter("until") else ""
+    # Facts have two times: when they hold, and when they were known.
+    moment = arguments.get("known_at" if request.operation.name == "facts" else "as_of")
+    if moment is not None and not _has_events(memory, {"as_of": moment}):
+        until = "; to leave out what happened later, use --until" if request.operation.parameter("until") else ""
         yield f"Nothing was recorded by {results.when(moment)}{until}."
 
 

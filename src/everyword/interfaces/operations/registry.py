@@ -303,7 +303,7 @@ _OPERATIONS: dict[str, Unnamed] = {
     "facts": _lists(
         "list what is true of a person or thing, with its time and its quotes",
         Parameter("subject", TEXT, "only this person or thing; any of its names", positional=True),
-        Parameter("relation", TEXT, "such as lives_in, works_at, married_to or likes"),
+        Parameter("relation", TEXT, "such as lives_in, works_at, married_to or likes; an unknown one lists all"),
         Parameter("as_of", TIME, "only what was true at this time, whenever it was recorded"),
         Parameter("known_at", TIME, "only what was recorded by this time; as_of means that elsewhere"),
         _LIMIT,
