@@ -164,6 +164,16 @@ class TestRecall:
         assert citation == history["lisbon"]
         assert text == "   I moved to Lisbon in March. The flat is small."
 
+    def test_says_beside_the_hits_how_sure_it_is(self, run: Run, tmp_path: Path) -> None:
+        other = ("--memory", str(tmp_path / "other.db"), "--embedder", "everyword-small")
+        run("add", "I moved to Lisbon in March.", *other)
+        done = run("recall", "When did I move to Lisbon?", *other)
+        assert (done.out.count("\n"), done.err) == (2, "note: The answer is almost certainly among these.\n")
+
+    def test_leaves_out_what_does_not_match(self, run: Run, history: dict[str, str]) -> None:
+        assert not run("recall", "日本").out
+        assert run("recall", "日本", "--explain").out
+
     def test_json_has_span_quote_and_stages(self, run: Run, history: dict[str, str]) -> None:
         hit = run("recall", "peanuts", "--json").json["hits"][0]
         assert hit["event"]["id"] == history["nuts"]

@@ -118,6 +118,11 @@ class TestHistory:
         assert [change["action"] for change in first["changes"]] == ["add", "update"]
         assert first["changes"][1]["event_id"] == second["statement"]["event_id"]
 
+    def test_the_first_digits_of_an_id_are_enough(self, run: Run) -> None:
+        id = id_of(run, "Lisbon")
+        assert run("history", id[:12]).out == run("history", id).out
+        assert run("correct", id_of(run, "jazz")[:12], "Bo likes rock.").code == 0
+
     @pytest.mark.parametrize("verb", [("history",), ("retract",), ("correct", "x")])
     def test_an_unknown_id(self, run: Run, verb: Sequence[str]) -> None:
         done = run(verb[0], "st_nothing", *verb[1:], "--json")

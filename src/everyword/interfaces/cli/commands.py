@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from functools import partial
@@ -18,7 +18,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from everyword.api.arguments import EventConditions
+from everyword.api.arguments import NO_LIMIT, EventConditions
 from everyword.engine.encoding import EverywordNotice
 from everyword.engine.retry import when_there
 from everyword.errors import EverywordError, InvalidInput, InvalidTime, StoreUnreachable
@@ -34,16 +34,33 @@ from everyword.storage.copy import copy_store
 from everyword.storage.opening import open_store
 from everyword.text.terms import count_of
 from everyword.text.written_times import UnclearOrder, read_time
-from everyword.types.events import Answer, Context, Event, Imported
-from everyword.types.intents import WakeUp, Window
+from everyword.types.events import SHORTEST_ID, Answer, Context, Event, Imported
+from everyword.types.intents import Intent, WakeUp, Window
 from everyword.types.serialization import to_json
+from everyword.types.statements import Statement
 from everyword.types.times import Zone, in_zone, shown_in, utc_now, zone_of
 
 _TOPIC = 2  # the layer of a wake-up's lines about its topic
+_ID_DIGITS = 32  # of a whole id
 _FORGET_PREVIEW = 5  # events: enough to notice a mistake
 _TIMES = "Write it as 2026-04-02, 2026-04-02T10:00+01:00, yesterday, last Monday or 3 days ago."
 _SIGNAL_CHECK_S = 1.0  # how soon a signal is noticed on systems where it does not end a wait
 _WAIT_FOR_SERVER_S = 60.0  # both may start together; after that, a supervisor may restart us
+
+
+def _all_statements(memory: Memory) -> Sequence[Statement]:
+    return memory.statements(status="any", limit=None)
+
+
+def _all_intents(memory: Memory) -> Sequence[Intent]:
+    return memory.intents.list(status="any", limit=NO_LIMIT)
+
+
+# What lists the things whose id a verb takes.
+_LISTED_BY: dict[str, Callable[[Memory], Sequence[Statement | Intent]]] = {
+    **dict.fromkeys(("history", "correct", "retract"), _all_statements),
+    "answer_intent": _all_intents,
+}
 
 
 def run(request: Request, terminal: Terminal) -> int:
@@ -64,6 +81,7 @@ def run(request: Request, terminal: Terminal) -> int:
                 if "watch" in request.extras:
                     return _watch_files(memory, arguments, terminal)
                 return _import(memory, arguments, terminal)
+            arguments = _with_whole_id(memory, operation, arguments)
             if operation.name == "ask" and request.llm and not terminal.json_wanted:
                 # Streamed to standard error; the final answer, with checked citations, goes to standard output.
                 arguments["on_text"] = terminal.say_piece
@@ -124,6 +142,17 @@ def _with_standard_input(request: Request, operation: Operation) -> dict[str, An
     return arguments
 
 
+def _with_whole_id(memory: Memory, operation: Operation, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Complete the id of a statement or intent of which only the first digits are given."""
+    start, listed = arguments.get("id", ""), _LISTED_BY.get(operation.name)
+    if listed is None or not SHORTEST_ID <= len(start.partition("_")[2]) < _ID_DIGITS:
+        return arguments
+    found = [one.id for one in listed(memory) if one.id.startswith(start)]
+    if len(found) > 1:
+        raise InvalidInput(f"{len(found)} ids begin with {start!r}.", fix="Give more of its digits.")
+    return {**arguments, "id": found[0]} if found else arguments
+
+
 def _with_times(request: Request, operation: Operation, arguments: dict[str, Any]) -> dict[str, Any]:
     """Read times in the user's zone, in words too."""
     zone = zone_of(request.tz)
@@ -180,6 +209,8 @@ def _show(result: Any, request: Request, terminal: Terminal) -> int:
             results.VIEWS[operation.name](terminal.page, result)
         if note := _NOTES.get(operation.name):
             terminal.note(note)
+        if operation.name == "recall" and not terminal.page.for_people and (sure := results.sureness_of(result)):
+            terminal.note(sure.text)
     elif operation.name == "events":
         terminal.document_of(operation.result, map(to_json, result))
     else:

@@ -274,6 +274,7 @@ _session_table = table(
 
 def _hits(page: Page, found: Hits) -> None:
     """List hits, best first; if it is to be explained, with the scores of each stage."""
+    found = found if page.explain else Hits((hit for hit in found if hit.score > 0), confidence=found.confidence)
     if not found:
         _nothing_found(page)
         return
@@ -287,10 +288,17 @@ def _hits(page: Page, found: Hits) -> None:
         _item(page, f"{rank:>{width}}", [*_when_who_where(hit.event), *score, dim(hit.event.id)], body)
     if page.explain:
         _stages(page, found)
-    if page.for_people and found.confidence is not None:
+    if page.for_people and (sure := sureness_of(found)):
         page.gap()
-        word, style = _sureness(found.confidence)
-        page.line(style(f"The answer is {word} among these."))
+        page.line(sure)
+
+
+def sureness_of(found: Hits) -> Styled | None:
+    """Say how sure the memory is of hits; None where it can't tell."""
+    if not found or found.confidence is None:
+        return None
+    word, style = _sureness(found.confidence)
+    return style(f"The answer is {word} among these.")
 
 
 def _stages(page: Page, found: Sequence[Hit]) -> None:
