@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from tests.surfaces.command import Run, runner
 
+from everyword import Memory
 from everyword.ingest.importers import pdf, streaming
 from everyword.types.times import utc_now
 
@@ -140,6 +141,27 @@ def test_lines_with_a_text_and_other_members_are_rows(run: Run, tmp_path: Path) 
     assert _imported(run, tmp_path / "notes.jsonl")["format"] == "table"
     (event,) = _events(run)
     assert (event["speaker"], event["meta"]["colour"]) == ("Ana", "green")
+
+
+def test_what_has_no_words_is_counted(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "talk.json").write_text(json.dumps([{"role": "user", "content": "Hi."}, {"role": "user"}]))
+    assert _imported(run, tmp_path / "talk.json")["skipped"] == {"a message without text": 1}
+    chat = "01/02/2026, 10:00 - Ana: hello\n01/02/2026, 10:01 - Tom: This message was deleted\n"
+    (tmp_path / "WhatsApp Chat with Ana.txt").write_text(chat)
+    done = _imported(run, tmp_path / "WhatsApp Chat with Ana.txt")
+    assert (done["added"], done["skipped"]) == (1, {"a deleted message": 1})
+
+
+def test_an_import_goes_on_where_an_interrupted_one_left_vectors_to_make(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVERYWORD_EMBEDDER", "hashing")
+    (tmp_path / "note.txt").write_text("We met.")
+    with Memory.open(tmp_path / "memory.db", embedder="hashing", background=False) as memory:
+        memory.import_events(tmp_path / "note.txt")
+        assert memory.stats().pending == 1
+    assert _imported(run, tmp_path / "note.txt")["added"] == 0
+    assert run("stats", "--json").json["pending"] == 0
 
 
 # Tables

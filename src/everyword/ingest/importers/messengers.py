@@ -236,6 +236,16 @@ _SPEAKER = re.compile(
     rf"[{_MARKS}~\u00a0\u202f ]{{0,6}}((?:[^:\n\"“”„]|[\"“„][^\"“”„:\n]{{1,40}}[\"“”]){{1,120}}): (.*)", re.DOTALL
 )
 _PLACEHOLDER = re.compile(rf"[{_MARKS}]?(?:<[^<>\n]{{1,60}}>|[\w .-]{{1,80}}\.\w{{2,5}} \([^()\n]{{1,40}}\)|null)\s*")
+# What WhatsApp writes in the place of a deleted message, in five languages; on an iPhone a mark precedes it.
+_DELETED = frozenset(
+    (
+        *("This message was deleted", "You deleted this message"),
+        *("Diese Nachricht wurde gelöscht", "Du hast diese Nachricht gelöscht"),
+        *("Se eliminó este mensaje", "Eliminaste este mensaje"),
+        *("Ce message a été supprimé", "Vous avez supprimé ce message"),
+        *("Questo messaggio è stato eliminato", "Hai eliminato questo messaggio"),
+    )
+)
 _LATEST_HOUR = {"a": 0, "p": 12}
 
 
@@ -266,6 +276,8 @@ def _whatsapp_item(block: Block, order: str, chat: str) -> Item:
     text = "\n".join([first, *more]).rstrip()
     if _PLACEHOLDER.fullmatch(text) or (first.startswith("\u200e") and "<" not in first and not more):
         return skipped("a picture, sound or notice without text", text, where=where, expected=True)
+    if text.strip(f"{_MARKS} .") in _DELETED:
+        return skipped("a deleted message", where=where, expected=True)
     at = _moment(header, order)
     if at is None:
         return skipped("a date that does not exist", header[0], where=where)

@@ -320,7 +320,8 @@ def _import(memory: Memory, arguments: dict[str, Any], terminal: Terminal) -> in
         files.append({"path": path, **BY_NAME["import"].document(done)})
         if not terminal.json_wanted:
             results.imported(terminal.page, done)
-    if sum(file["added"] for file in files) and not arguments.get("wait"):
+    is_left = sum(file["added"] for file in files) or memory.stats().pending  # perhaps by an interrupted import
+    if is_left and not arguments.get("wait"):
         with terminal.progress("indexing") as report:
             memory.admin.settle(progress=report)
     if terminal.json_wanted:
