@@ -405,7 +405,7 @@ class TestForget:
         assert run("verify").code == 0
 
     def test_by_id(self, run: Run, history: dict[str, str]) -> None:
-        assert run("forget", "--id", history["cat"], "--yes").out.startswith("forgot 1 event ")
+        assert run("forget", "--id", history["cat"], "--yes").out.startswith("forgot 1 event")
         assert run("show", history["cat"]).code == NotFound.exit_code
 
 

@@ -105,8 +105,8 @@ class TestHistory:
             "superseded",
             "since 2026-04-01 until 2026-04-02",
             "“I moved to Porto” (Ana)",
-            "add: nothing known changes",
-            "update: lives in: 'Lisbon' became 'Porto'",
+            "first said",
+            "lives in: 'Lisbon' became 'Porto'",
         ):
             assert part in out, part
         assert out.index("Lisbon") < out.index("Porto")

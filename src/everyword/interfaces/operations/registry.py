@@ -351,9 +351,9 @@ _OPERATIONS: dict[str, Unnamed] = {
         method="intents.list",
     ),
     "answer_intent": writes(
-        "answer an intent: accept, modify, defer, reject or done",
+        "answer an intent: accept, modify, defer, reject, done or undo",
         required("id", "an intent's id"),
-        required("answer", "accept, modify, defer, reject or done"),
+        required("answer", "accept, modify, defer, reject, done, or undo, which takes the last answer back"),
         Parameter("text", TEXT, "for modify: the intent in your own words"),
         Parameter("until", TIME, "for defer: not before this time (default: in a week)"),
         _BY,
