@@ -86,7 +86,7 @@ class InvalidTime(InvalidInput):
 
 
 class InvalidFilter(InvalidInput):
-    """The filter can't be applied; docs/reference.md lists what each call accepts."""
+    """The filter can't be applied; the reference lists what each call accepts."""
 
 
 class InvalidSetting(InvalidInput):

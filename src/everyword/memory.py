@@ -105,6 +105,8 @@ class Memory:
     """
 
     def __init__(self, scope: Scope, *, owner: bool = False, deriver: BackgroundDeriver | None = None) -> None:
+        if not isinstance(scope, Scope):  # pyright: ignore[reportUnnecessaryIsInstance]  Memory("memory.db")
+            raise InvalidInput(f"Memory({scope!r}) opens nothing.", fix="Use Memory.open(...).")
         self.scope = scope
         self._owner = owner  # closes the store
         self._deriver = deriver

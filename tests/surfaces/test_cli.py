@@ -107,6 +107,15 @@ class TestAdd:
         assert done.error["type"] == "KeyConflict"
         assert done.out == ""
 
+    def test_remembers_chat_messages(self, run: Run) -> None:
+        talk = json.dumps([{"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Good day."}])
+        assert run("add", "--messages", talk, "--session", "s").out.count("stored") == 2
+        done = run("add", "--messages", "-", "--session", "s", "--json", stdin=talk.encode())
+        assert [one["new"] for one in done.json["written"]] == [True, True]  # at another time
+        for wrong in ('{"role": "user"}', '"words"', "[1]", "[", "-"):
+            assert (run("add", "--messages", wrong, stdin=b"[").code) == 2
+        assert run("add", "words", "--messages", talk).err.startswith("everyword: Give either text or --messages.")
+
     @pytest.mark.parametrize("arguments", [["-"], []])
     @pytest.mark.parametrize(
         ("piped", "kept"),
@@ -154,6 +163,16 @@ class TestRecall:
         assert float(score) > 0
         assert citation == history["lisbon"]
         assert text == "   I moved to Lisbon in March. The flat is small."
+
+    def test_says_beside_the_hits_how_sure_it_is(self, run: Run, tmp_path: Path) -> None:
+        other = ("--memory", str(tmp_path / "other.db"), "--embedder", "everyword-small")
+        run("add", "I moved to Lisbon in March.", *other)
+        done = run("recall", "When did I move to Lisbon?", *other)
+        assert (done.out.count("\n"), done.err) == (2, "note: The answer is almost certainly among these.\n")
+
+    def test_leaves_out_what_does_not_match(self, run: Run, history: dict[str, str]) -> None:
+        assert not run("recall", "日本").out
+        assert run("recall", "日本", "--explain").out
 
     def test_json_has_span_quote_and_stages(self, run: Run, history: dict[str, str]) -> None:
         hit = run("recall", "peanuts", "--json").json["hits"][0]
@@ -203,6 +222,10 @@ class TestRecall:
         [
             ("recall x --session none", "No event has the session 'none'."),
             ("events --role usre --role !tool", "No event has the role 'usre'."),
+            ("recall x --source web", "No event has the source 'web'."),
+            ("statements --wing nope", "No event has the wing 'nope'."),
+            ("wake_up --wing nope", "No event has the wing 'nope'."),
+            ("facts --known-at 2020-01-01 --tz UTC", "Nothing was recorded by 2020-01-01 00:00+00:00."),
             ("sessions --speaker Zed", "No event has the speaker 'Zed'."),
             ("recall x --tag nonsense", "No event has the tag 'nonsense'. The most frequent tags are category:"),
             ("recall x --space acme/*", "There are no events here. Check --memory and --space, or add some."),
@@ -237,6 +260,8 @@ class TestRecall:
             ["recall", "x", "-k", "ten"],
             ["recall", "x", "-k", "9" * 5000],
             ["recall", "x", "--since", "whenever"],
+            ["recall", "x", "--since", "2026-05-02", "--until", "2026-05-01"],
+            ["facts", "--relation", "lives"],
             ["recall", "x", "--wing", ""],
             ["recall", "x", "--space", ""],
             ["recall", "x", "--embedder", "nonsense"],
@@ -380,7 +405,7 @@ class TestForget:
         assert run("verify").code == 0
 
     def test_by_id(self, run: Run, history: dict[str, str]) -> None:
-        assert run("forget", "--id", history["cat"], "--yes").out.startswith("forgot 1 event ")
+        assert run("forget", "--id", history["cat"], "--yes").out.startswith("forgot 1 event")
         assert run("show", history["cat"]).code == NotFound.exit_code
 
 
@@ -472,6 +497,16 @@ class TestErrors:
         assert (done.code, done.error["type"]) == (BadLocation.exit_code, "BadLocation")
         assert not location.exists()
 
+    @pytest.mark.parametrize("memory", ["", " "])
+    def test_an_empty_name_of_a_memory_is_not_the_default_one(
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: str
+    ) -> None:
+        monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+        assert run("add", "x", "--memory", memory).err.startswith("everyword: Argument --memory: it is empty")
+        monkeypatch.setenv("EVERYWORD_MEMORY", memory)
+        assert run("add", "x").code == BadLocation.exit_code
+        assert not (tmp_path / "data").exists()
+
     def test_a_foreign_file_stays_as_it_is(self, run: Run, location: Path) -> None:
         location.write_bytes(b"something else" * 100)
         for verb in ("add x", "recall x", "stats"):
@@ -479,7 +514,7 @@ class TestErrors:
         assert location.read_bytes() == b"something else" * 100
 
     def test_a_location_that_can_not_be(self, run: Run, tmp_path: Path) -> None:
-        for place in (str(tmp_path), str(tmp_path / "no" / "folder.db"), "mysql://x", "a\x00b", " "):
+        for place in (str(tmp_path), str(tmp_path / "no" / "folder.db"), "mysql://x", "a\x00b"):
             assert run("add", "x", "--memory", place).code == BadLocation.exit_code
         nobody_there = "postgresql://127.0.0.1:1/x"
         assert run("add", "x", "--memory", nobody_there).code == StoreUnreachable.exit_code

@@ -40,7 +40,7 @@ def test_intents_with_their_quotes_and_what_an_answer_does(run: Run) -> None:
     assert intent["status"] == "pending"
     assert intent["grounds"][0]["quote"] == SAID[0][0].rstrip(".")
     assert 0 < intent["priority"] <= 1
-    answered = run("answer_intent", intent["id"], "accept", "--json").json
+    answered = run("answer_intent", intent["id"][:12], "accept", "--json").json
     assert answered["status"] == "scheduled"
     assert "rejected by hand, " in run("answer_intent", intent["id"], "reject").out
     assert "Nothing found" in run("intents").out or run("intents").out == ""

@@ -44,7 +44,7 @@ def test_concepts_are_listed_shown_told_and_taken_back(location: Path, capsys: p
     assert concept["events"] == 4
     page = shown(capsys, "concept", concept["id"])
     assert "“The boiler lost pressure this morning.”" in page
-    assert "emergence: add_node" in page
+    assert f"new {concept['id']}" in page
     joined = document(capsys, "journal")["entries"][0]
     assert joined["debt"] == "reinforcement"
     assert joined["reason"] in shown(capsys, "journal", "--about", concept["id"])

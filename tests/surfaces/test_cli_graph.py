@@ -35,10 +35,12 @@ def test_facts_with_their_times_and_quotes(run: Run) -> None:
     assert run("facts", "Ana", "--relation", "lives_in").out.splitlines() == [
         "Ana  lives in  Leeds  since 2026-01-10 until 2026-03-01",
         "  2026-01-10 “I live in Leeds”",
-        "  2026-04-02 “I moved to Porto in March”",  # what ended it
+        "  2026-04-02 “I moved to Porto in March” ended it",
         "Ana  lives in  Porto  since 2026-03-01",
         "  2026-04-02 “I moved to Porto in March”",
     ]
+    assert run("facts", "Ana", "--relation", "lives in").out == run("facts", "Ana", "--relation", "lives_in").out
+    assert "Choose one of lives_in, comes_from" in run("facts", "Ana", "--relation", "lives").err
     (fact,) = run("facts", "Ana", "--as-of", "2026-02-01", "--json").json["facts"]
     assert (fact["object"], fact["valid_to"][:10]) == ("Leeds", "2026-03-01")
     assert run("facts", "Ana", "--known-at", "2020-01-01", "--json").json == {"facts": []}

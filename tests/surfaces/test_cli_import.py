@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from tests.surfaces.command import Run, runner
 
+from everyword import Memory
 from everyword.ingest.importers import pdf, streaming
 from everyword.types.times import utc_now
 
@@ -142,6 +143,27 @@ def test_lines_with_a_text_and_other_members_are_rows(run: Run, tmp_path: Path) 
     assert (event["speaker"], event["meta"]["colour"]) == ("Ana", "green")
 
 
+def test_what_has_no_words_is_counted(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "talk.json").write_text(json.dumps([{"role": "user", "content": "Hi."}, {"role": "user"}]))
+    assert _imported(run, tmp_path / "talk.json")["skipped"] == {"a message without text": 1}
+    chat = "01/02/2026, 10:00 - Ana: hello\n01/02/2026, 10:01 - Tom: This message was deleted\n"
+    (tmp_path / "WhatsApp Chat with Ana.txt").write_text(chat)
+    done = _imported(run, tmp_path / "WhatsApp Chat with Ana.txt")
+    assert (done["added"], done["skipped"]) == (1, {"a deleted message": 1})
+
+
+def test_an_import_goes_on_where_an_interrupted_one_left_vectors_to_make(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVERYWORD_EMBEDDER", "hashing")
+    (tmp_path / "note.txt").write_text("We met.")
+    with Memory.open(tmp_path / "memory.db", embedder="hashing", background=False) as memory:
+        memory.import_events(tmp_path / "note.txt")
+        assert memory.stats().pending == 1
+    assert _imported(run, tmp_path / "note.txt")["added"] == 0
+    assert run("stats", "--json").json["pending"] == 0
+
+
 # Tables
 
 
@@ -159,9 +181,28 @@ def test_a_time_that_can_not_be_read_is_told(run: Run, tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("Text,Date\nWe met.,2026-03-01\nIt rained.,31 of Smarch\nNobody said when.,\n")
     done = _imported(run, tmp_path / "log.csv")
     assert (done["added"], done["unread_times"]) == (3, 1)
-    assert done["not_understood"] == ["log.csv: a time that can't be read: 31 of Smarch"]
+    assert done["not_understood"] == ["log.csv, line 3: a time that can't be read: 31 of Smarch"]
     shown = run("import", str(tmp_path / "log.csv"), "--again").out
     assert "stored with the time of the file, since its own can't be read: 1\n" in shown
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_dates_of_a_column_are_read_as_it_writes_them(run: Run, tmp_path: Path, suffix: str) -> None:
+    dates = ["03/02/2026", "13/02/2026", "28.02.2026", "Mar 3 2026", "3/4/26 9:15 PM", "2026-05-06 10:11"]
+    rows = [{"date": date, "text": f"row {number}"} for number, date in enumerate(dates)]
+    lines = (
+        ["date,text", *(f"{row['date']},{row['text']}" for row in rows)] if suffix == "csv" else map(json.dumps, rows)
+    )
+    (tmp_path / f"log.{suffix}").write_text("\n".join(lines) + "\n")
+    assert _imported(run, tmp_path / f"log.{suffix}", "--tz", "UTC")["unread_times"] == 0
+    days = ["02-03T00:00", "02-13T00:00", "02-28T00:00", "03-03T00:00", "04-03T21:15", "05-06T10:11"]
+    assert [event["at"] for event in _events(run)] == [f"2026-{day}:00+00:00" for day in days]
+
+
+def test_a_date_of_two_readings_is_told_in_its_own_words(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("date,text\n03/02/2026,hello\n")
+    (told,) = _imported(run, tmp_path / "log.csv")["not_understood"]
+    assert told == "log.csv, line 2: a time that can't be read: 03/02/2026 (the day or the month may come first)"
 
 
 def test_a_table_without_a_text_gives_its_rows(run: Run, tmp_path: Path) -> None:
@@ -395,6 +436,22 @@ def test_a_zip_that_can_not_be_read_does_not_cost_the_others(run: Run, folder: P
     assert "bomb.zip unpacks to 100,000,000 bytes" in done["not_understood"][0]
 
 
+def test_a_file_that_is_no_zip_does_not_cost_the_others(run: Run, folder: Path) -> None:
+    (folder / "note.txt").write_text("Kept.")
+    (folder / "chat.zip").write_text('{"messages": []}')
+    (folder / "list.json").write_text('{"a": 1}')
+    done = _imported(run, folder)
+    assert (done["added"], done["skipped"]) == (1, {".zip: no known format": 1, ".json: no known format": 1})
+    assert sorted(done["not_understood"]) == ["chat.zip: it is not a zip", "list.json: no known format"]
+
+
+def test_a_bad_entry_of_a_zip_in_a_folder_does_not_cost_the_others(run: Run, folder: Path) -> None:
+    (folder / "note.txt").write_text("Kept.")
+    with zipfile.ZipFile(folder / "bad.zip", "w") as archive:
+        archive.writestr("words.docx", b"PK\x03\x04 and nothing else")
+    assert _imported(run, folder)["added"] == 1
+
+
 @pytest.mark.parametrize("suffix", ["txt", "jsonl", "csv", "md", "json"])
 def test_a_line_without_end_is_one_clear_line(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
@@ -458,3 +515,25 @@ def test_times_in_words(run: Run, words: str, days: int) -> None:
     assert [event["text"] for event in found] == ["after"]
     refused = run("events", "--since", "the day of the cat")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("13/12/2025 9:15 pm", "2025-12-13T21:15"),
+        ("12.07.2026", "2026-07-12T00:00"),
+        ("2026-07", "2026-07-01T00:00"),
+        ("12 July 2026 at 5pm", "2026-07-12T17:00"),
+        ("July 2026 10:30", None),
+        ("2026-07-12T25:00", None),
+        ("2026-07-12 99:99", None),
+        ("05/06/2026", None),
+    ],
+)
+def test_a_time_is_read_whole_or_refused(run: Run, written: str, read: str | None) -> None:
+    done = run("add", "We met.", "--at", written, "--tz", "UTC")
+    assert done.code == (0 if read else 2)
+    if read:
+        assert [event["at"] for event in _events(run)] == [f"{read}:00+00:00"]
+    else:
+        assert written in done.err

@@ -112,6 +112,23 @@ def test_an_interrupt_is_quiet(environment: dict[str, str]) -> None:
             process.kill()
 
 
+@posix
+def test_a_second_interrupt_ends_the_process_while_the_first_one_closes_the_memory() -> None:
+    script = """
+import os, signal
+from everyword.interfaces.cli import _let_a_second_interrupt_end
+_let_a_second_interrupt_end()
+try:
+    os.kill(os.getpid(), signal.SIGINT)
+finally:
+    print("closing", flush=True)
+    os.kill(os.getpid(), signal.SIGINT)
+    print("closed", flush=True)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (-signal.SIGINT, "closing\n")
+
+
 def test_any_encoding_of_standard_output(run: Run) -> None:
     text = "里斯本 é \udc80 😀 \x1b[31m"
     assert run("add", text.encode("utf-8", "surrogateescape")).returncode == 0

@@ -105,8 +105,8 @@ class TestHistory:
             "superseded",
             "since 2026-04-01 until 2026-04-02",
             "“I moved to Porto” (Ana)",
-            "add: nothing known changes",
-            "update: lives in: 'Lisbon' became 'Porto'",
+            "first said",
+            "lives in: 'Lisbon' became 'Porto'",
         ):
             assert part in out, part
         assert out.index("Lisbon") < out.index("Porto")
@@ -117,6 +117,11 @@ class TestHistory:
         assert second["statement"]["replaces"] == first["statement"]["id"]
         assert [change["action"] for change in first["changes"]] == ["add", "update"]
         assert first["changes"][1]["event_id"] == second["statement"]["event_id"]
+
+    def test_the_first_digits_of_an_id_are_enough(self, run: Run) -> None:
+        id = id_of(run, "Lisbon")
+        assert run("history", id[:12]).out == run("history", id).out
+        assert run("correct", id_of(run, "jazz")[:12], "Bo likes rock.").code == 0
 
     @pytest.mark.parametrize("verb", [("history",), ("retract",), ("correct", "x")])
     def test_an_unknown_id(self, run: Run, verb: Sequence[str]) -> None:

@@ -45,7 +45,7 @@ def test_every_option_of_every_verb_may_stand_before_a_program() -> None:
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 def test_a_verb_takes_exactly_the_parameters_of_its_operation(operation: Operation) -> None:
-    names = {parameter.name for parameter in operation.parameters if not parameter.fills}
+    names = {parameter.name for parameter in operation.parameters}
     assert set(actions(operation.name)) == names | EVERYWHERE | ONLY_HERE.get(operation.name, set())
 
 

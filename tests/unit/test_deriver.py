@@ -18,8 +18,10 @@ import pytest
 
 from effort import effort
 from everyword import Memory
+from everyword.errors import Closed
 from everyword.jobs import deriver
 from everyword.jobs.deriver import catch_up, derive_batch, views_of
+from everyword.models.encoder import TextEncoder
 from everyword.settings import Settings
 from everyword.storage import rows
 from everyword.storage.rows import VIEWS
@@ -109,6 +111,43 @@ def test_closing_does_not_wait_for_a_backlog(tmp_path: Path) -> None:
         began = time.monotonic()
         assert len(memory.statements(status="any", limit=1000)) == 30
         assert closing < (time.monotonic() - began) / 2
+
+
+def test_closing_waits_for_one_text_that_is_being_encoded_and_not_for_a_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, run = threading.Event(), TextEncoder._run
+
+    def slow(*given: object) -> object:
+        begun.set()
+        time.sleep(0.3)
+        return run(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(TextEncoder, "_run", slow)
+    with Memory.open(tmp_path / "m.db", embedder="everyword-small") as memory:
+        memory.add_many(({"text": f"tea number {n}", "key": str(n)} for n in range(40)), wait=False)
+        assert begun.wait(20)
+        began = time.monotonic()
+    assert time.monotonic() - began < 2
+    with Memory.open(tmp_path / "m.db", embedder="none", background=False) as memory:
+        assert memory.stats().pending == 40
+        assert memory.notices == []
+
+
+def test_reading_a_backlog_ends_when_the_memory_closes(memory: Memory) -> None:
+    tell(memory, *TALK)
+    memory.scope.engine.stopping.set()
+    with pytest.raises(Closed):
+        catch_up(memory.scope.engine, memory.scope.space, VIEWS)
+    memory.scope.engine.stopping.clear()
+    assert catch_up(memory.scope.engine, memory.scope.space, VIEWS) == len(TALK)
+
+
+def test_a_batch_of_long_texts_is_a_small_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deriver, "_CHARS_AT_ONCE", 100)
+    with Memory.open(tmp_path / "m.db", embedder="hashing", background=False) as memory:
+        memory.add_many(({"text": "tea " * 10 + str(n)} for n in range(5)), wait=False)
+        assert [deriver.encode_some(memory.scope.engine) for _ in range(4)] == [2, 2, 1, 0]
 
 
 def test_a_memory_that_is_dropped_is_not_kept_open(tmp_path: Path) -> None:

@@ -45,6 +45,23 @@ def test_an_unknown_file_is_refused_with_all_that_could_be_read(memory: Memory, 
             memory.import_events(path)
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("cut.json", '[{"role": "us', "is not valid JSON"),
+        ("list.json", "[]", "holds no entries"),
+        ("nothing.json", "", "is empty"),
+        ("file", '{"a": 1}', "a name with a suffix"),
+    ],
+)
+def test_a_file_that_can_have_no_format_says_why(
+    memory: Memory, tmp_path: Path, name: str, content: str, why: str
+) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InvalidInput, match=why):
+        memory.import_events(tmp_path / name)
+
+
 def test_of_two_formats_the_likelier_is_taken_and_another_can_be_named(tmp_path: Path) -> None:
     file = tmp_path / "talk.md"
     file.write_text("Ana: one\nBen: two\nAna: three\nBen: four\n")
@@ -55,6 +72,8 @@ def test_of_two_formats_the_likelier_is_taken_and_another_can_be_named(tmp_path:
 def test_a_format_that_does_not_exist_and_a_path_that_does_not(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="Unknown format 'icq'"):
         recognise(IMPORTS / "slack", "icq")
+    with pytest.raises(InvalidInput, match=r"these read \.csv: table"):
+        recognise(IMPORTS / "slack", "csv")
     with pytest.raises(InvalidInput, match="holds no files that the format mbox reads"):
         recognise(IMPORTS / "slack", "mbox")
     for path in (tmp_path / "nowhere", "\x00"):

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import everyword
 from everyword import AsyncMemory, EverywordNotice, Memory
 from everyword.errors import EverywordError, InvalidInput
 from everyword.models.http_client import RetryPolicy
@@ -596,3 +597,17 @@ def test_words_of_the_memory_that_look_like_marks_cite_nothing() -> None:
                 answer = memory.ask("What is the code?")
         assert answer.written_by == "quote"
         llm.close()  # type: ignore[union-attr]
+
+
+def test_answers_and_contexts_are_read_as_their_text(path: Path) -> None:
+    with Memory.open(path, "none", create=False) as memory:
+        assert str(memory.context("tea")) == memory.context("tea").text
+        nothing = memory.ask("zzz")
+        assert (bool(nothing), str(nothing)) == (False, "")
+    assert Answer(question="q", text="Green tea.")
+
+
+def test_a_memory_is_opened_and_not_made() -> None:
+    with pytest.raises(InvalidInput, match=r"Use Memory\.open"):
+        Memory("memory.db")  # type: ignore[arg-type]
+    assert {"Memory", "AsyncMemory", "errors"} <= set(dir(everyword))

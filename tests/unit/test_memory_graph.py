@@ -184,6 +184,8 @@ def test_a_wing_knows_what_was_said_in_it(memory: Memory) -> None:
     assert told(memory.wing("home").facts("Ana")) == [("Ana", "lives_in", "Leeds")]
     assert memory.wing("home").facts("Ana")[0].open
     assert {one.name for one in memory.wing("home").graph.entities()} == {"Ana", "Leeds"}
+    assert (memory.graph.entity("Ana").events, memory.wing("home").graph.entity("Ana").events) == (2, 1)
+    assert f"{memory.wing('home').graph.entity('Ana').last_at:%m-%d}" == "01-10"
     with pytest.raises(NotFound):
         memory.wing("home").graph.entity("Tom")
 

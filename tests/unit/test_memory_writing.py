@@ -48,6 +48,7 @@ def test_every_field_is_kept(memory: Memory) -> None:
     assert event.at.isoformat() == "2026-04-01T08:30:00+05:45"
     assert event.recorded_at == NOW
     assert event.meta == {"source": "mail", "tags": ["a", "b"], "n": 1}
+    assert type(written.event.source) is type(event.source) is str
     assert event.space == "default"
 
 

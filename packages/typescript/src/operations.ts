@@ -110,7 +110,7 @@ export abstract class Operations {
     return this.call("intents", "wing", args, options);
   }
 
-  /** Answer an intent: accept, modify, defer, reject or done. */
+  /** Answer an intent: accept, modify, defer, reject, done or undo. */
   answerIntent(args: Arguments<"answer_intent">, options?: CallOptions): Promise<Result<"answer_intent">> {
     return this.call("answer_intent", "wing", args, options);
   }

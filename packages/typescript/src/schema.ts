@@ -436,7 +436,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Answer an intent: accept, modify, defer, reject or done.
+         * Answer an intent: accept, modify, defer, reject, done or undo.
          * @description The log keeps the answer. It changes how readily intents of the same category are shown; a rejected intent is never shown again. Needs a key that may write.
          */
         post: operations["answer_intent_post"];
@@ -2501,7 +2501,7 @@ export interface operations {
                 "application/json": {
                     /** @description only this person or thing; any of its names */
                     subject?: string | null;
-                    /** @description such as lives_in, works_at, married_to or likes */
+                    /** @description such as lives_in, works_at, married_to or likes; an unknown one lists all */
                     relation?: string | null;
                     /**
                      * Format: date-time
@@ -2859,7 +2859,7 @@ export interface operations {
                     /** @description an intent's id */
                     id: string;
                     /**
-                     * @description accept, modify, defer, reject or done
+                     * @description accept, modify, defer, reject, done, or undo, which takes the last answer back
                      * @enum {string}
                      */
                     answer: "accept" | "modify" | "defer" | "reject" | "done" | "undo";

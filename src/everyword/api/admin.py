@@ -141,7 +141,7 @@ class Admin:
         by hand stay. graph, a new file for the graph, .graphml or .json. Counts notes, or nodes and edges.
         """
         if sum(one is not None for one in (path, wiki, graph)) != 1:
-            raise InvalidInput("Say where to: a path for the events, or wiki=FOLDER, or graph=FILE.")
+            raise InvalidInput("Say where to: a path for the events, a folder for `wiki`, or a file for `graph`.")
         if path is not None:
             return write_events(checked_path(path), self._arrived())
         from everyword.knowledge.graph_export import write_graph, write_wiki

@@ -29,6 +29,7 @@ from everyword.types.events import (
     raw_event_id,
     raw_event_ids,
 )
+from everyword.types.graph import RELATIONS
 from everyword.types.times import Clock, as_datetime
 from everyword.types.trust import Source
 
@@ -94,6 +95,7 @@ def filter_of(settings: Settings, handle_wing: str | None, given: Conditions) ->
         field: None if (time := given.get(field)) is None else as_datetime(cast(Time, time), field)
         for field in ("since", "until", "as_of")
     }
+    checked_span(times["since"], times["until"])
     return Filter(
         wing=handle_wing if wing is None else wing,
         session=given.get("session"),
@@ -104,6 +106,20 @@ def filter_of(settings: Settings, handle_wing: str | None, given: Conditions) ->
         meta=_meta_to_find(given.get("meta"), settings),
         **times,
     )
+
+
+def checked_span(since: datetime | None, until: datetime | None) -> None:
+    """Refuse a span of time that ends before it begins."""
+    if since is not None and until is not None and since > until:
+        raise InvalidFilter(f"since ({since.isoformat()}) is later than until ({until.isoformat()}).")
+
+
+def checked_relation(relation: object) -> str:
+    """Check the relation of facts, as it is stored (born_on) or shown (born on)."""
+    found = relation.strip().casefold().replace(" ", "_") if isinstance(relation, str) else relation
+    if found not in RELATIONS:
+        raise InvalidFilter(f"Unknown relation {relation!r}.", fix=f"Choose one of {', '.join(RELATIONS)}.")
+    return cast("str", found)
 
 
 def name_to_find(field: str, value: object, settings: Settings) -> str:
@@ -151,7 +167,8 @@ def checked_text(name: str, value: object) -> str:
 def checked_count(name: str, value: object, most: int) -> int:
     """Check a count."""
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
-        raise InvalidInput(f"{name} must be a whole number from 1 to {most:,}, not {value!r}.")
+        upto = f"from 1 to {most:,}" if most < NO_LIMIT else "above 0"
+        raise InvalidInput(f"{name} must be a whole number {upto}, not {value!r}.")
     return value
 
 

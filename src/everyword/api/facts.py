@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec.structs import replace
 
-from everyword.api.arguments import NO_LIMIT, Time, checked_limit, chosen
+from everyword.api.arguments import NO_LIMIT, Time, checked_limit, checked_relation, chosen
 from everyword.api.scope import Scope
 from everyword.errors import InvalidInput, NotFound
 from everyword.knowledge.names import find_entity, read_entities, with_names
@@ -16,7 +17,7 @@ from everyword.storage.rows import FACTS, FactFilter
 from everyword.types.events import Filter
 from everyword.types.graph import RELATIONS, Entity, EntityType, Fact, name_key
 from everyword.types.records import RecordKind
-from everyword.types.times import as_datetime, to_micros
+from everyword.types.times import as_datetime, from_micros, to_micros
 
 _OF_STATEMENTS = (RecordKind.CORRECTION.value, RecordKind.RETRACTION.value)  # edits that make or end facts
 
@@ -27,7 +28,7 @@ def list_entities(scope: Scope, *, type: str | None, prefix: str | None, limit: 
     key = "" if prefix is None else name_key(checked_entity_name("prefix", prefix))
     with scope.reader(FACTS) as reader:
         homes = reader.homes_by_prefix(prefix=key, type=kind and kind.value, wing=scope.wing, limit=most)
-        return read_entities(reader, homes)
+        return _in_wing(scope, reader, read_entities(reader, homes))
 
 
 def list_facts(
@@ -42,7 +43,7 @@ def list_facts(
     """List facts, by subject and relation."""
     true_at = None if as_of is None else as_datetime(as_of, "as_of")
     most = checked_limit(limit)
-    which = FactFilter(relation=relation, as_of=true_at)
+    which = FactFilter(relation=None if relation is None else checked_relation(relation), as_of=true_at)
     with scope.reader(FACTS) as reader:
         home = None if subject is None else find_one(scope, reader, subject).id
         if home is None and known_at is None and scope.wing is None:
@@ -52,12 +53,30 @@ def list_facts(
 
 def find_one(scope: Scope, reader: Reader, name: str) -> Entity:
     """Find an entity by any of its names, or by its id."""
-    found = read_entities(reader, [find_entity(reader, checked_entity_name("name", name))])[0]
-    if scope.wing is not None:
-        seqs = sorted({row.seq for row in reader.mentions(homes=[found.id])})
-        if all(event.wing != scope.wing for event in reader.fetch(seqs).values()):
-            raise NotFound(f"Unknown entity {name!r}.", fix="`entities` lists the known names.")
-    return found
+    found = _in_wing(scope, reader, read_entities(reader, [find_entity(reader, checked_entity_name("name", name))]))
+    if not found:
+        raise NotFound(f"Unknown entity {name!r}.", fix="`entities` lists the known names.")
+    return found[0]
+
+
+def _in_wing(scope: Scope, reader: Reader, entities: Sequence[Entity]) -> list[Entity]:
+    """Keep the entities that a wing knows, and count what it said of each."""
+    here = reader.matching(Filter(wing=scope.wing))
+    if scope.wing is None or here is None:
+        return list(entities)
+    homes = [one.id for one in entities]
+    home_of = {row.id: row.home for row in reader.names_of(homes=homes)}
+    allowed, said = set(here.tolist()), dict[str, set[int]]()
+    for row in reader.mentions(homes=homes):
+        if row.seq in allowed:
+            said.setdefault(home_of[row.name], set()).add(row.seq)
+    outlines = reader.outlines(sorted({seq for seqs in said.values() for seq in seqs}))
+    counted: list[Entity] = []
+    for one in entities:
+        if times := [outlines[seq].at for seq in said.get(one.id, ())]:
+            first_at, last_at = from_micros(min(times)), from_micros(max(times))
+            counted.append(replace(one, events=len(times), first_at=first_at, last_at=last_at))
+    return counted
 
 
 def facts_about(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal
 
-from everyword.api.arguments import NO_LIMIT, Time, checked_count, checked_limit
+from everyword.api.arguments import NO_LIMIT, Time, checked_count, checked_limit, checked_span
 from everyword.api.concepts import list_concepts, quote_of
 from everyword.api.facts import checked_entity_name, facts_about, find_one, list_entities, list_facts
 from everyword.api.intents import read_intents
@@ -52,6 +52,7 @@ class Graph:
         """
         first = None if since is None else as_datetime(since, "since")
         last = None if until is None else as_datetime(until, "until")
+        checked_span(first, last)
         most = checked_limit(limit)
         with self.scope.reader(FACTS) as reader:
             home = find_one(self.scope, reader, entity).id
@@ -63,6 +64,7 @@ class Graph:
     def held(self, since: Time, until: Time, *, subject: str | None = None, limit: int = 100) -> list[Fact]:
         """List the facts that were true in a span of time, those that were so for the longest part of it first."""
         begin, end = as_datetime(since, "since"), as_datetime(until, "until")
+        checked_span(begin, end)
         most = checked_count("limit", limit, NO_LIMIT)
         if self.scope.wing is not None:  # what a wing knows is folded from its own events
             facts = [one for one in list_facts(self.scope, subject) if in_window(one, begin, end)]

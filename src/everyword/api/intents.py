@@ -124,7 +124,7 @@ def _find(scope: Scope, id: str, now: Time | None) -> Intent:
     for intent in read_intents(scope, now):
         if intent.id == id:
             return intent
-    raise NotFound(f"There is no intent with id {id!r} here.", fix="`intents` lists them; status=any lists all.")
+    raise NotFound(f"There is no intent with id {id!r} here.", fix="`intents` lists the open ones, or all.")
 
 
 def _with_source(scope: Scope, id: str) -> tuple[Intent, Event]:

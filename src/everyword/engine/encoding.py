@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everyword.errors import EmbeddingFailed, EverywordError, InvalidSetting, ModelError
-from everyword.models.embedders import EmbedderSpec, load_embedder, load_named
+from everyword.models.embedders import EmbedderSpec, LateInteractionEmbedder, load_embedder, load_named
 from everyword.models.protocol import Embedder, Passage, Question
 from everyword.storage.protocol import FileReader, FileWriter
 from everyword.storage.rows import Model, UnitVector
@@ -164,30 +164,37 @@ def _known_name(embedder: Embedder) -> str | None:
     return getattr(embedder, "card_name", None)
 
 
-def embed(embedder: Embedder, events: Sequence[Event]) -> list[tuple[UnitVector, ...]]:
-    """Encode events; return one vector for each window of an event. What is said twice on a day is encoded once."""
+def embed(
+    embedder: Embedder, events: Sequence[Event], stopping: threading.Event | None = None
+) -> list[tuple[UnitVector, ...]]:
+    """Encode events; return one vector for each window of an event. What is said twice on a day is encoded once.
+
+    stopping: raise Closed once this is set: dense text takes seconds an event, too long to wait for a batch.
+    """
     parts = [[(window.span, encoder_prefix(event) + window.text) for window in windows(event.text)] for event in events]
     texts = list(dict.fromkeys(line for lines in parts for _, line in lines))
-    encoded = dict(zip(texts, _encoded(embedder, texts), strict=True))
+    encoded = dict(zip(texts, _encoded(embedder, texts, stopping), strict=True))
     return [
         tuple(UnitVector(span=span, pooled=encoded[line].pooled, tokens=encoded[line].tokens) for span, line in lines)
         for lines in parts
     ]
 
 
-def embed_each(embedder: Embedder, events: Sequence[Event]) -> list[tuple[UnitVector, ...] | ModelError]:
+def embed_each(
+    embedder: Embedder, events: Sequence[Event], stopping: threading.Event | None = None
+) -> list[tuple[UnitVector, ...] | ModelError]:
     """Encode events as `embed` does; return the error for each event that the embedder refuses.
 
     Raises where it refuses any text: then it can't be used now.
     """
     try:
-        return [*embed(embedder, events)]
+        return [*embed(embedder, events, stopping)]
     except ModelError as error:
         _encoded(embedder, [_PROBE])
         if len(events) == 1:
             return [error]
         middle = len(events) // 2
-        return [*embed_each(embedder, events[:middle]), *embed_each(embedder, events[middle:])]
+        return [*embed_each(embedder, events[:middle], stopping), *embed_each(embedder, events[middle:], stopping)]
 
 
 def ask(embedder: Embedder, text: str) -> Question:
@@ -202,9 +209,12 @@ def ask(embedder: Embedder, text: str) -> Question:
     return question
 
 
-def _encoded(embedder: Embedder, texts: Sequence[str]) -> list[Passage]:
+def _encoded(embedder: Embedder, texts: Sequence[str], stopping: threading.Event | None = None) -> list[Passage]:
     with _as_embedding_failed():
-        encoded = list(embedder.passages(texts))
+        if isinstance(embedder, LateInteractionEmbedder):
+            encoded = embedder.passages(texts, stopping)
+        else:
+            encoded = list(embedder.passages(texts))
         card = embedder.card
         if len(encoded) != len(texts) or not all(_is_storable(one, card.dims) for one in encoded):
             raise EmbeddingFailed(

@@ -111,6 +111,8 @@ class Engine:
     accesses: AccessCounts = field(default_factory=AccessCounts, init=False)
     # Called with the name of a space after its log or its views have changed.
     listeners: list[Callable[[str], None]] = field(default_factory=list[Callable[[str], None]], init=False)
+    # Set when the memory closes or its service stops: background work ends behind the text that is being encoded.
+    stopping: threading.Event = field(default_factory=threading.Event, init=False)
     _caches: dict[type, object] = field(default_factory=dict[type, object], init=False, repr=False)
 
     def cache(self, kind: type[T]) -> T:

@@ -35,6 +35,7 @@ from everyword.types.times import Zone, as_datetime, in_zone, to_micros
 BATCH = 256  # events per transaction: the most that a crash repeats, and repeating is harmless
 _BATCH_CHARS = 4_000_000  # of text: a few long messages fill a transaction as well as many short ones
 _MAX_SAMPLES = 5  # of unreadable entries in the report
+_UNKNOWN = "{}: no known format"
 _REFUSED = "it can't be stored"
 _FORGOTTEN = "it was forgotten"
 # File systems record time in steps of up to two seconds: within one step a file may change unnoticed.
@@ -55,6 +56,7 @@ class ImportOptions(Struct, frozen=True, kw_only=True):
 
 
 class _Tally(Struct):
+    is_alone: bool  # of one file, what is wrong with it is an error; of several, the others are read
     read: int = 0
     added: int = 0
     differing: int = 0
@@ -83,7 +85,7 @@ def import_source(
     engine: Engine, space: str, found: Recognised, options: ImportOptions, *, progress: Progress
 ) -> Imported:
     """Store the events of a source that the memory has not read yet."""
-    tally, batch = _Tally(), _Batch()
+    tally, batch = _Tally(is_alone=len(found.source.names) == 1), _Batch()
     for one in _with_zips_inside(found, tally):
         tally.skipped.update(one.left_out)
         for file in _files_to_read(engine, space, one, options, tally):
@@ -126,10 +128,14 @@ def _with_zips_inside(found: Recognised, tally: _Tally) -> Iterator[Recognised]:
         try:
             source = open_source(found.source.local(name))
         except InvalidInput as error:
-            _count_unreadable(found.source, name, error, tally)
+            _count_unreadable(name, error, tally)
             continue
         with closing(source):
-            yield replace(found, source=source)
+            if source.kind == "zip":
+                yield replace(found, source=source)
+            else:
+                tally.skipped[_UNKNOWN.format(".zip")] += 1
+                _add_sample(f"{name}: it is not a zip", tally)
 
 
 def _is_empty_export(source: Source, tally: _Tally) -> bool:
@@ -154,7 +160,9 @@ def _files_to_read(
                 if source.kind == "file" and not _is_empty_export(source, tally):
                     raise found.unknown()
                 if suffix(part) != ".zip" or source.kind == "zip":
-                    tally.skipped[f"{suffix(part) or 'a file without suffix'}: no known format"] += 1
+                    tally.skipped[_UNKNOWN.format(suffix(part) or "a file without suffix")] += 1
+                    if any(suffix(part) in one.SUFFIXES for one in FORMATS):  # a picture is no surprise
+                        _add_sample(_UNKNOWN.format(part), tally)
                 continue
             tally.formats[format.NAME] += 1
             if options.skip_recent and not format.GROWS and _recently_modified(source, part):
@@ -163,7 +171,7 @@ def _files_to_read(
             try:
                 yield _plan_file(format, source, part, before, _reading_signature(format, options))
             except InvalidInput as error:
-                _count_unreadable(source, part, error, tally)
+                _count_unreadable(part, error, tally)
 
 
 def _format_of(found: Recognised, part: str, before: FileRead | None, formats: Mapping[str, Format]) -> Format | None:
@@ -197,7 +205,7 @@ def _read(source: Source, file: FileToRead, options: ImportOptions, tally: _Tall
             batch.records[record.path] = replace(record, position=position, events=events)
             yield
     except (InvalidInput, MissingExtra) as error:
-        _count_unreadable(source, file.part, error, tally)
+        _count_unreadable(file.part, error, tally)
     else:
         batch.records[record.path] = replace(record, position=position, events=events, whole=True)
     tally.bytes_done += file.record.bytes
@@ -205,19 +213,24 @@ def _read(source: Source, file: FileToRead, options: ImportOptions, tally: _Tall
 
 def _count_skipped(item: Skipped, tally: _Tally) -> None:
     tally.skipped[item.reason] += 1
-    if not item.expected and len(tally.not_understood) < _MAX_SAMPLES:
-        tally.not_understood.append(f"{item.where}: {item.reason}: {item.sample}".rstrip(": "))
+    if not item.expected:
+        _add_sample(f"{item.where}: {item.reason}: {item.sample}".rstrip(": "), tally)
+
+
+def _add_sample(sample: str, tally: _Tally) -> None:
+    if len(tally.not_understood) < _MAX_SAMPLES:
+        tally.not_understood.append(sample)
 
 
 def _count_unread_time(item: Read, part: str, tally: _Tally) -> None:
     tally.unread_times += 1
-    if len(tally.not_understood) < _MAX_SAMPLES:
-        tally.not_understood.append(f"{part}: a time that can't be read: {item.unread_time}")
+    where = f"{part}, {item.where}" if item.where else part
+    _add_sample(f"{where}: a time that can't be read: {item.unread_time}", tally)
 
 
-def _count_unreadable(source: Source, part: str, error: EverywordError, tally: _Tally) -> None:
+def _count_unreadable(part: str, error: EverywordError, tally: _Tally) -> None:
     """Skip a file that can't be read, so that the others are imported; the next import tries it again."""
-    if len(source.names) == 1:
+    if tally.is_alone:
         raise error
     _count_skipped(Skipped(reason="a file that can't be read", where=part, sample=str(error)), tally)
 
@@ -272,8 +285,7 @@ def _store_one(engine: Engine, space: str, event: Mapping[str, Json], options: I
         tally.differing += 1  # edited since it was stored, or redacted differently
     except InvalidInput as error:
         tally.skipped[_REFUSED] += 1
-        if len(tally.not_understood) < _MAX_SAMPLES:
-            tally.not_understood.append(error.detail)
+        _add_sample(error.detail, tally)
 
 
 def _written(

@@ -108,7 +108,7 @@ def _draft(
         session=session,
         speaker=speaker,
         role=clean["role"],
-        source=_source(fields.get("source"), clean["role"]),
+        source=_source(fields.get("source"), clean["role"]).value,
         at=at,
         recorded_at=at,
         meta=clean["meta"],
@@ -164,7 +164,7 @@ def _text(value: object, settings: Settings) -> str:
     return value
 
 
-def _source(value: object, role: str | None) -> str:
+def _source(value: object, role: str | None) -> Source:
     if value is None or value == "":
         return source_of_role(role)
     if not isinstance(value, str):

@@ -14,18 +14,19 @@ import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import accumulate
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from everyword.engine.encoding import embed_each
 from everyword.engine.engine import Engine, Progress, silent
 from everyword.engine.retry import again
-from everyword.errors import ModelError, StoreBusy, StoreFull
+from everyword.errors import Closed, ModelError, StoreBusy, StoreFull
 from everyword.models.protocol import Embedder
 from everyword.settings import Settings
 from everyword.storage.protocol import FileWriter, Reader, Store, Workplace, Writer
 from everyword.storage.rows import CONCEPTS, EMBED, FACTS, STATEMENTS, VIEWS, Job, Model
-from everyword.types.events import ASSISTANTS
+from everyword.types.events import ASSISTANTS, Event
 
 if TYPE_CHECKING:
     from everyword.knowledge.reading import EventReading
@@ -243,13 +244,15 @@ class BackgroundDeriver:
             self._changed.notify()
 
     def close(self) -> None:
-        """Stop after the batch that is under way; what is left stays behind its cursors."""
+        """Stop after the text or the few events that are under way; what is left stays behind its cursors."""
         if os.getpid() != self._process:
             return
         with self._changed:
             self._stopping = True
             self._changed.notify()
             thread = self._thread
+        if (engine := self._engine()) is not None:
+            engine.stopping.set()
         if thread is not None and thread is not threading.current_thread():
             thread.join()
 
@@ -261,6 +264,8 @@ class BackgroundDeriver:
             try:
                 self._work_on(engine, space)
                 engine.changed(space)
+            except Closed:
+                return
             except Exception as error:
                 # The next write, or whoever reads a view, goes on with it. A program may turn warnings into errors.
                 with suppress(UserWarning):
@@ -319,6 +324,7 @@ def _stop_all() -> None:
 
 
 _ENCODED_AT_ONCE = 32  # events encoded and committed together
+_CHARS_AT_ONCE = 64_000  # of these: 6 s of natural text, 40 s of base64
 _LOOKED_AT = 512  # waiting events, among which those of people are encoded before those of assistants
 _RETRY_FIRST_S = 2  # after a failed attempt; doubles up to a quarter of an hour
 _RETRY_MOST_S = 900
@@ -379,9 +385,9 @@ def _encode(
 ) -> int | None:
     """Encode events of one space, and postpone those that the embedder refuses; all of them if it takes none."""
     with engine.store.reader(space) as reader:
-        events = reader.fetch([job.seq for job in jobs])
+        jobs, events = _at_once(jobs, reader.fetch([job.seq for job in jobs]))
     try:
-        found = dict(zip(events, embed_each(embedder, list(events.values())), strict=True))
+        found = dict(zip(events, embed_each(embedder, list(events.values()), engine.stopping), strict=True))
     except ModelError as error:
         with engine.store.file_writer() as writer:
             _postpone(engine, writer, dict.fromkeys(jobs, error))
@@ -400,6 +406,13 @@ def _encode(
         _postpone(engine, writer.file, failed)
     refused |= {job.id for job in failed}
     return len(jobs) - len(failed)
+
+
+def _at_once(jobs: Sequence[Job], events: Mapping[int, Event]) -> tuple[Sequence[Job], dict[int, Event]]:
+    """Choose so many of the first jobs that their texts are committed together within seconds."""
+    ends = accumulate(len(events[job.seq].text) if job.seq in events else 0 for job in jobs)
+    jobs = jobs[: max(1, sum(end <= _CHARS_AT_ONCE for end in ends))]
+    return jobs, {job.seq: events[job.seq] for job in jobs if job.seq in events}
 
 
 def _postpone(engine: Engine, writer: FileWriter, failed: Mapping[Job, ModelError]) -> None:

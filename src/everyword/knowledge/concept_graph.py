@@ -380,7 +380,7 @@ def founding(graph: Graph, moment: Moment) -> UpdatePlan:
     ids = tuple(sorted(one.event_id for one in founders))
     id = concept_id(graph.space, ids)
     made = AddNode(
-        id=id, label="", description="", reason=f"{len(founders)} events are about the same", grounded_in=ids
+        id=id, label="", description="", reason=f"{len(founders)} events are about the same thing", grounded_in=ids
     )
     reason = "one of the events that it was found in"
     grounds = (

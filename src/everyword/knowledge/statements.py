@@ -7,6 +7,7 @@ gives the same result.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
@@ -15,6 +16,7 @@ from typing import NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from everyword.errors import Closed
 from everyword.knowledge.comparing import (
     Action,
     Compare,
@@ -75,15 +77,26 @@ class Reading(NamedTuple):
     by_llm: LLMReading = LLMReading()  # findings of an LLM
 
 
-def read_new(reader: Reader, model: ModelReader | None, rows: Iterable[tuple[int, Event]]) -> dict[int, EventReading]:
-    """Read events with the model, but those whose reading is stored."""
+def read_new(
+    reader: Reader,
+    model: ModelReader | None,
+    rows: Iterable[tuple[int, Event]],
+    stopping: threading.Event | None = None,
+) -> dict[int, EventReading]:
+    """Read events with the model, but those whose reading is stored. stopping: once it is set, raise Closed."""
     rows = list(rows)
     if model is None or not rows:
         return {}
     stored = reader.model_readings([seq for seq, _ in rows])
     unread = [(seq, event) for seq, event in rows if stored.get(seq, ("",))[0] != model.name]
     turns = [(said_by_user(event), event_before(reader, seq, event)) for seq, event in unread]
-    readings = each(lambda turn: read_event(model, *turn), turns)
+
+    def read(turn: tuple[Event, Event | None]) -> EventReading:
+        if stopping is not None and stopping.is_set():
+            raise Closed("The memory is being closed.")
+        return read_event(model, *turn)
+
+    readings = each(read, turns)
     return {seq: reading for (seq, _), reading in zip(unread, readings, strict=True)}
 
 

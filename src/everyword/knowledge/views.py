@@ -44,7 +44,9 @@ def read_ahead(engine: Engine, reader: Reader, views: Sequence[str], limit: int)
     """Read the next events that views will apply, so that the model does not run under the write lock."""
     cursors = reader.cursors()
     behind = [cursors[view] for view in views if view in (STATEMENTS, FACTS)]
-    return read_new(reader, engine.reader, reader.log(after=min(behind), limit=limit)) if behind else {}
+    return (
+        read_new(reader, engine.reader, reader.log(after=min(behind), limit=limit), engine.stopping) if behind else {}
+    )
 
 
 class View(Struct, frozen=True):

@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from everyword.errors import EverywordError, InvalidSetting
+from everyword.errors import Closed, EverywordError, InvalidSetting
 from everyword.lazy_patterns import lazy_pattern
 from everyword.models.encoder import Encoded, Marker, TextEncoder, TokenEncoder, TwoHeadEncoder
 from everyword.models.protocol import Embedder, Matches, ModelCard, Passage, Question, well_formed
@@ -107,12 +107,15 @@ class LateInteractionEmbedder(ABC):
         version = hashlib.sha256(self.FORM + identity + self._codec_bytes).hexdigest()[:8]
         self.card = ModelCard(name=self.MODEL.name, version=version, dims=POOLED_DIMS, token_dims=self.TOKEN_DIMS)
 
-    def passages(self, texts: Sequence[str]) -> list[Passage]:
-        """Encode texts that will be stored."""
-        return [
-            Passage(pooled=to_int8(encoded.pooled), tokens=self._codec.pack(self.stored(encoded)))
-            for encoded in map(self.encoded, self._encoder.encode_many(texts, Marker.PASSAGE))
-        ]
+    def passages(self, texts: Sequence[str], stopping: Event | None = None) -> list[Passage]:
+        """Encode texts that will be stored. stopping: once it is set, raise Closed after the text that is under way."""
+        passages: list[Passage] = []
+        with contextlib.closing(self._encoder.encode_many(texts, Marker.PASSAGE)) as outputs:
+            for encoded in map(self.encoded, outputs):
+                passages.append(Passage(pooled=to_int8(encoded.pooled), tokens=self._codec.pack(self.stored(encoded))))
+                if stopping is not None and stopping.is_set() and len(passages) < len(texts):
+                    raise Closed("The memory is being closed.")
+        return passages
 
     def question(self, text: str) -> Question:
         """Encode a question."""

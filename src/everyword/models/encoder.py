@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from enum import IntEnum
 from functools import partial
 from threading import Thread
@@ -65,7 +65,7 @@ class TextEncoder(ABC):
         """Encode a text."""
         return self._run(self._single.get(), marker, text)
 
-    def encode_many(self, texts: Sequence[str], marker: Marker) -> Iterator[Encoded]:
+    def encode_many(self, texts: Sequence[str], marker: Marker) -> Generator[Encoded]:
         """Encode texts in order, with many texts one per core in parallel.
 
         Large calls share the cores text by text. Small ones, such as a question or a short event, never wait for them.

@@ -116,4 +116,8 @@ def each(work: Callable[[A], B], inputs: Sequence[A]) -> list[B]:
             running = [pool.submit(work, one) for one in rest]
         except RuntimeError:  # the interpreter is about to end, and starts no more threads
             return [first, *(work(one) for one in rest)]
-        return [first, *(one.result() for one in running)]
+        try:
+            return [first, *(one.result() for one in running)]
+        except BaseException:  # Ctrl-C waits for the inputs that are under way, and for no more
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

@@ -191,6 +191,9 @@ class Context(Struct, frozen=True, kw_only=True):
     tokenizer: str
     citations: tuple[Citation, ...] = ()
 
+    def __str__(self) -> str:
+        return self.text
+
 
 class Answer(Struct, frozen=True, kw_only=True):
     """An answer from the memory, with citations; its text is empty where the memory holds no answer."""
@@ -206,6 +209,12 @@ class Answer(Struct, frozen=True, kw_only=True):
     @property
     def answered(self) -> bool:
         return bool(self.text)
+
+    def __bool__(self) -> bool:
+        return self.answered
+
+    def __str__(self) -> str:
+        return self.text
 
 
 class Change(Struct, frozen=True, kw_only=True):

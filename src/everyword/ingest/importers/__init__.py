@@ -8,6 +8,7 @@ has grown.
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -24,10 +25,11 @@ from everyword.ingest.importers.messengers import SLACK, TELEGRAM, WHATSAPP
 from everyword.ingest.importers.notes import MARKDOWN, PDF, TEXT, WORD
 from everyword.ingest.importers.other_memories import MCP_MEMORY, MEM0, MEMPALACE
 from everyword.ingest.importers.sources import Format, Source, open_source, suffix
+from everyword.ingest.importers.streaming import MAX_RECORD_BYTES
 from everyword.ingest.importers.table import TABLE
 
 # Increase it when a format learns to read more of its files: files that were imported are then read again.
-READERS_VERSION = 5
+READERS_VERSION = 6
 
 FORMATS: tuple[Format, ...] = (
     *(CLAUDE_CODE, CLAUDE_AI, CHATGPT, CODEX, COPILOT, GEMINI, SLACK, TELEGRAM, WHATSAPP, MBOX),
@@ -92,12 +94,15 @@ class Recognised(Struct, frozen=True, kw_only=True):
     def unknown(self) -> InvalidInput:
         """Say that no format fits, and which come near for a single file."""
         path, names = self.source.path, self.source.names
+        if self.source.kind == "file" and (wrong := _what_is_wrong(self.source, names[0])):
+            return InvalidInput(f"{path} {wrong}.", fix="Check the file, then import it again.")
         what = path if self.source.kind == "file" else f"{path}, a {self.source.kind} of {len(names):,} files,"
         guesses = self.ranked(names[0]) if self.source.kind == "file" else []
         listed = ", ".join(f"{one.NAME} ({confidence:.0%})" for confidence, one in guesses[:3] if confidence > 0)
         if listed:
             return InvalidInput(f"The format of {what} is uncertain: {listed}.", fix=_choices())
-        return InvalidInput(f"{what} has no known format.", fix=_choices())
+        hint = "" if suffix(path.name) or self.source.kind != "file" else "Give it a name with a suffix, as chat.txt. "
+        return InvalidInput(f"{what} has no known format.", fix=f"{hint}{_choices()}")
 
     def _is_code(self) -> bool:
         if not is_repository(self.source):
@@ -126,8 +131,24 @@ def named(name: str) -> Format:
     for one in FORMATS:
         if name == one.NAME:
             return one
-    raise InvalidInput(f"Unknown format {name!r}.", fix=_choices())
+    fitting = [one.NAME for one in FORMATS if f".{name.lower().lstrip('.')}" in one.SUFFIXES]
+    fix = f"Of the formats, these read .{name.lower().lstrip('.')}: {', '.join(fitting)}." if fitting else _choices()
+    raise InvalidInput(f"Unknown format {name!r}.", fix=fix)
 
 
 def _choices() -> str:
     return f"Choose a format: {', '.join(one.NAME for one in FORMATS)}."
+
+
+def _what_is_wrong(source: Source, part: str) -> str:
+    """Say why no format can fit: the file is empty, or not the JSON that its name promises."""
+    size = (source.state(part) or (0, 0))[0]
+    if not size:
+        return "is empty"
+    if suffix(part) != ".json" or size > MAX_RECORD_BYTES:
+        return ""
+    try:
+        with source.open(part) as file:
+            return "" if json.load(file) else "holds no entries"
+    except (ValueError, RecursionError) as error:
+        return f"is not valid JSON ({error})"

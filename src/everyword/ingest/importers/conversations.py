@@ -27,6 +27,7 @@ from everyword.ingest.importers.records import (
     day_of,
     digest,
     item,
+    left_out,
     skipped,
 )
 from everyword.ingest.importers.sources import Format, Source, holds
@@ -71,7 +72,10 @@ def _message(given: Json, conversation: _Conversation) -> Iterator[Item]:
     known = {name: value for name, value in message.items() if name in KNOWN_MEMBERS}
     at = _time(message) or conversation.at
     try:
-        for said in said_in(known, conversation.tools):
+        every = list(said_in(known, conversation.tools))
+        if not every:
+            yield left_out("a message without text")
+        for said in every:
             name = digest(conversation.session, str(at), said.role, said.name, said.text)
             yield item(
                 said.text,

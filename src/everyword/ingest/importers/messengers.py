@@ -6,7 +6,6 @@ import html
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import datetime
 from itertools import pairwise
 from pathlib import PurePosixPath
 
@@ -26,6 +25,7 @@ from everyword.ingest.importers.records import (
 )
 from everyword.ingest.importers.sources import Format, Source
 from everyword.ingest.importers.streaming import Block, JsonStream, blocks, each_json_value, lines
+from everyword.text.written_times import day_of_numbers, order_of
 from everyword.types.events import Json
 
 # Slack's export, a zip or the folder unpacked from it: one folder per channel, one file per day, and lists of users.
@@ -236,7 +236,16 @@ _SPEAKER = re.compile(
     rf"[{_MARKS}~\u00a0\u202f ]{{0,6}}((?:[^:\n\"“”„]|[\"“„][^\"“”„:\n]{{1,40}}[\"“”]){{1,120}}): (.*)", re.DOTALL
 )
 _PLACEHOLDER = re.compile(rf"[{_MARKS}]?(?:<[^<>\n]{{1,60}}>|[\w .-]{{1,80}}\.\w{{2,5}} \([^()\n]{{1,40}}\)|null)\s*")
-_CENTURY = 2000  # WhatsApp started in 2009
+# What WhatsApp writes in the place of a deleted message, in five languages; on an iPhone a mark precedes it.
+_DELETED = frozenset(
+    (
+        *("This message was deleted", "You deleted this message"),
+        *("Diese Nachricht wurde gelöscht", "Du hast diese Nachricht gelöscht"),
+        *("Se eliminó este mensaje", "Eliminaste este mensaje"),
+        *("Ce message a été supprimé", "Vous avez supprimé ce message"),
+        *("Questo messaggio è stato eliminato", "Hai eliminato questo messaggio"),
+    )
+)
 _LATEST_HOUR = {"a": 0, "p": 12}
 
 
@@ -267,6 +276,8 @@ def _whatsapp_item(block: Block, order: str, chat: str) -> Item:
     text = "\n".join([first, *more]).rstrip()
     if _PLACEHOLDER.fullmatch(text) or (first.startswith("\u200e") and "<" not in first and not more):
         return skipped("a picture, sound or notice without text", text, where=where, expected=True)
+    if text.strip(f"{_MARKS} .") in _DELETED:
+        return skipped("a deleted message", where=where, expected=True)
     at = _moment(header, order)
     if at is None:
         return skipped("a date that does not exist", header[0], where=where)
@@ -290,12 +301,10 @@ def _date_order(source: Source, part: str) -> str:
     separators = {header[1] for header in headers}
     # "3:05 PM" is American, with the month first; "pm" and "p. m." are not.
     twelve_hours = any((header[4] or "").isupper() for header in headers)
-    if any(first > 31 for first, _, _ in dates):
-        return "ymd"
-    if separators == {"."} or any(first > 12 for first, _, _ in dates):
+    if known := order_of(dates):
+        return known
+    if separators == {"."}:
         return "dmy"
-    if any(second > 12 for _, second, _ in dates):
-        return "mdy"
     back = {"dmy": 0, "mdy": 0}
     for earlier, later in pairwise(dates):
         back["dmy"] += later[::-1] < earlier[::-1]
@@ -306,13 +315,12 @@ def _date_order(source: Source, part: str) -> str:
 
 
 def _moment(header: re.Match[str], order: str) -> str | None:
-    numbers = dict(zip(order, (int(header[1]), int(header[3]), int(header[4])), strict=True))
-    year = numbers["y"] + (_CENTURY if numbers["y"] < 100 else 0)
     hour = int(header[5])
     if header[8]:
         hour = hour % 12 + _LATEST_HOUR[header[8].lower()]
     try:
-        return datetime(year, numbers["m"], numbers["d"], hour, int(header[6]), int(header[7] or 0)).isoformat()
+        day = day_of_numbers((int(header[1]), int(header[3]), int(header[4])), order)
+        return day.replace(hour=hour, minute=int(header[6]), second=int(header[7] or 0)).isoformat()
     except ValueError:
         return None
 

@@ -40,6 +40,7 @@ class Read(Struct, frozen=True, kw_only=True):
 
     event: dict[str, Json]
     unread_time: str = ""  # the time as it is written, where it can't be read
+    where: str = ""  # in its file, for the report
     position: Position = field(default_factory=dict[str, Json])
 
 

@@ -11,7 +11,7 @@ from typing import IO, Any, cast
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from everyword.ingest.importers.records import Item, Position, Read, Record, Skipped, as_record, skipped
+from everyword.ingest.importers.records import Item, Position, Record, Skipped, as_record, skipped
 from everyword.ingest.importers.sources import Source, suffix
 from everyword.types.events import Json
 
@@ -143,7 +143,7 @@ def each_json_line(
 
 
 def _placed(one: Item, where: str, position: Position) -> Item:
-    return replace(one, position=position) if isinstance(one, Read) else replace(one, where=where, position=position)
+    return replace(one, where=where, position=position)
 
 
 def first_records(source: Source, part: str, *, most: int | None = _FIRST_LINES) -> Iterator[Record]:
@@ -246,7 +246,7 @@ def each_json_value(
         try:
             for number, value in enumerate(values(JsonStream(file)), 1):
                 for one in items_of(value, number):
-                    yield one if isinstance(one, Read) or one.where else replace(one, where=f"entry {number}")
+                    yield one if one.where else replace(one, where=f"entry {number}")
         except (ValueError, RecursionError) as error:  # json rejects some numbers with a plain ValueError
             yield Skipped(reason=f"the JSON is malformed here, and the rest was not read ({error})")
 

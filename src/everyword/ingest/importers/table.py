@@ -7,15 +7,21 @@ is the text.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from functools import cache
 from pathlib import PurePosixPath
+
+from msgspec.structs import replace
 
 from everyword.errors import InvalidInput
 from everyword.ingest.importers.records import (
     Item,
     Position,
+    Read,
     Record,
-    Skipped,
+    as_moment,
     as_name,
     as_record,
     digest,
@@ -24,6 +30,7 @@ from everyword.ingest.importers.records import (
 )
 from everyword.ingest.importers.sources import Format, Source, suffix
 from everyword.ingest.importers.streaming import MAX_RECORD_BYTES, each_json_record, first_records, lines
+from everyword.text.written_times import Day, UnclearOrder, day_in_numbers, order_of, read_time
 from everyword.types.events import Json
 
 _COLUMNS = {
@@ -51,15 +58,29 @@ def _recognise(source: Source, part: str) -> float:
 def _read(source: Source, part: str, _after: Position | None) -> Iterator[Item]:
     path = PurePosixPath(part).with_suffix("").as_posix()
 
-    def items_of(row: Json, _number: int) -> Iterator[Item]:
-        yield _item(as_record(row), path)
+    @cache  # read once, and only where a row needs it
+    def order() -> str | None:
+        """Find the order of day and month from the whole column: one 13/02 tells what 03/02 means."""
+        days: list[Day] = []
 
+        def note(row: Record) -> Iterator[Item]:
+            at = row.get(_field(row, "at"))
+            days.extend(day for day in [day_in_numbers(at) if isinstance(at, str) else None] if day)
+            return iter(())
+
+        deque(_each_row(source, part, note), maxlen=0)
+        return order_of(days)
+
+    return _each_row(source, part, lambda row: [_item(row, path, order)])
+
+
+def _each_row(source: Source, part: str, items_of: Callable[[Record], Iterable[Item]]) -> Iterator[Item]:
     if suffix(part) in (".json", ".jsonl", ".ndjson"):
-        return each_json_record(source, part, items_of)
-    return (_item(Record(row), path) if isinstance(row, dict) else row for row in _rows(source, part))
+        return each_json_record(source, part, lambda row, _: items_of(as_record(row)))
+    return _rows(source, part, items_of)
 
 
-def _rows(source: Source, part: str) -> Iterator[dict[str, Json] | Skipped]:
+def _rows(source: Source, part: str, items_of: Callable[[Record], Iterable[Item]]) -> Iterator[Item]:
     csv.field_size_limit(MAX_RECORD_BYTES)
     with source.open(part) as file:
         first = next((line for line in lines(file) if line.content.strip()), None)
@@ -95,28 +116,46 @@ def _rows(source: Source, part: str) -> Iterator[dict[str, Json] | Skipped]:
             elif len(row) > len(names):
                 yield skipped("more cells than columns", delimiter.join(row[:_MAX_COLUMNS]), where=where)
             else:
-                yield dict(zip(names, row, strict=False))
+                yield from (replace(one, where=where) for one in items_of(Record(zip(names, row, strict=False))))
 
 
-def _item(row: Record, path: str) -> Item:
+def _item(row: Record, path: str, order: Callable[[], str | None]) -> Item:
     fields = {name: row.pop(column, None) for name in _COLUMNS if (column := _field(row, name))}
     text = fields.pop("text", None)
     rest = {name: value for name, value in row.items() if value not in (None, "", [], {})}
     if not isinstance(text, str) or not text.strip():
         text, rest = "\n".join(f"{name}: {value}" for name, value in rest.items()), {}
     name = digest(text, *(str(value) for value in fields.values()), *(str(value) for value in rest.values()))
-    at = fields.pop("at", None)
-    return item(
+    written = fields.pop("at", None)
+    at, why_not = _moment(written, order)
+    made = item(
         text,
         key=f"{path}:{name}",
         source={"file": path},
-        at=at.strip().replace("/", "-") if isinstance(at, str) else at,
+        at=at,
         session=as_name(fields.get("session")) or path,
         speaker=as_name(fields.get("speaker")),
         role=as_name(fields.get("role")) or (None if fields.get("speaker") else "note"),
         wing=as_name(fields.get("wing")),
         meta={name[:100]: str(value)[:_MAX_META_CHARS] for name, value in list(rest.items())[:100]},
     )
+    return replace(made, unread_time=f"{made.unread_time}{why_not}") if isinstance(made, Read) and why_not else made
+
+
+def _moment(written: Json, order: Callable[[], str | None]) -> tuple[Json, str]:
+    """Read a time in any common form; one that can't be read stays as it is, with what else there is to say."""
+    if not isinstance(written, str) or as_moment(written):
+        return written, ""
+    if moment := as_moment(written.strip().replace("/", "-")):
+        return moment, ""
+    with suppress(ValueError):
+        try:
+            return read_time(written, None).isoformat(), ""
+        except UnclearOrder:
+            if (known := order()) is None:
+                return written, " (the day or the month may come first)"
+            return read_time(written, None, order=known).isoformat(), ""
+    return written, ""
 
 
 def _field(row: Record, field: str) -> str:

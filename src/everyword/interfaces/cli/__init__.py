@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import gc
 import sys
 
@@ -39,6 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     from everyword.interfaces.cli.terminal import Terminal
 
     terminal = Terminal(json_wanted="--json" in arguments)
+    if argv is None:
+        _let_a_second_interrupt_end()
     try:
         code = _run(arguments, terminal)
         terminal.flush()
@@ -55,6 +58,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         terminal.give_up()
         terminal.error(StoreFull(f"Can't write the output ({error.strerror or error})."))
         return StoreFull.exit_code
+
+
+def _let_a_second_interrupt_end() -> None:
+    """Let the first Ctrl-C close the memory, and the second end the process at once; nothing stored is lost."""
+    import signal
+
+    def first(_number: int, _frame: object) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        with contextlib.suppress(ValueError):  # only the main thread may do so
+            signal.signal(signal.SIGINT, first)
 
 
 def _write_help(asked: str) -> bool:

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from functools import partial
@@ -18,13 +18,13 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from everyword.api.arguments import EventConditions
+from everyword.api.arguments import NO_LIMIT, EventConditions
 from everyword.engine.encoding import EverywordNotice
 from everyword.engine.retry import when_there
 from everyword.errors import EverywordError, InvalidInput, InvalidTime, StoreUnreachable
 from everyword.interfaces.cli import results
 from everyword.interfaces.cli.defaults import default_path
-from everyword.interfaces.cli.parser import Request, UsageError
+from everyword.interfaces.cli.parser import STANDARD_INPUT, Request, UsageError
 from everyword.interfaces.cli.terminal import Page, Terminal
 from everyword.interfaces.operations import BY_NAME, Operation
 from everyword.interfaces.operations.parameters import TIME
@@ -33,17 +33,35 @@ from everyword.settings import Settings
 from everyword.storage.copy import copy_store
 from everyword.storage.opening import open_store
 from everyword.text.terms import count_of
-from everyword.types.events import Answer, Context, Event, Imported
-from everyword.types.intents import WakeUp, Window
+from everyword.text.written_times import UnclearOrder, read_time
+from everyword.types.events import SHORTEST_ID, Answer, Context, Event, Imported
+from everyword.types.intents import Intent, WakeUp, Window
 from everyword.types.serialization import to_json
 from everyword.types.service import ApiKey
+from everyword.types.statements import Statement
 from everyword.types.times import Zone, in_zone, shown_in, utc_now, zone_of
 
 _TOPIC = 2  # the layer of a wake-up's lines about its topic
+_ID_DIGITS = 32  # of a whole id
 _FORGET_PREVIEW = 5  # events: enough to notice a mistake
 _TIMES = "Write it as 2026-04-02, 2026-04-02T10:00+01:00, yesterday, last Monday or 3 days ago."
 _SIGNAL_CHECK_S = 1.0  # how soon a signal is noticed on systems where it does not end a wait
 _WAIT_FOR_SERVER_S = 60.0  # both may start together; after that, a supervisor may restart us
+
+
+def _all_statements(memory: Memory) -> Sequence[Statement]:
+    return memory.statements(status="any", limit=None)
+
+
+def _all_intents(memory: Memory) -> Sequence[Intent]:
+    return memory.intents.list(status="any", limit=NO_LIMIT)
+
+
+# What lists the things whose id a verb takes.
+_LISTED_BY: dict[str, Callable[[Memory], Sequence[Statement | Intent]]] = {
+    **dict.fromkeys(("history", "correct", "retract"), _all_statements),
+    "answer_intent": _all_intents,
+}
 
 
 def run(request: Request, terminal: Terminal) -> int:
@@ -64,6 +82,7 @@ def run(request: Request, terminal: Terminal) -> int:
                 if "watch" in request.extras:
                     return _watch_files(memory, arguments, terminal)
                 return _import(memory, arguments, terminal)
+            arguments = _with_whole_id(memory, operation, arguments)
             if operation.name == "ask" and request.llm and not terminal.json_wanted:
                 # Streamed to standard error; the final answer, with checked citations, goes to standard output.
                 arguments["on_text"] = terminal.say_piece
@@ -74,7 +93,7 @@ def run(request: Request, terminal: Terminal) -> int:
                 result = operation.run(memory, arguments)
             if operation.name == "events":
                 result = _empty_or_all(result)
-            _explain_nothing(memory, operation, arguments, result, terminal)
+            _explain_nothing(memory, request, arguments, result, terminal)
             return _show(result, request, terminal)
 
 
@@ -110,10 +129,29 @@ def _notices_as_notes(terminal: Terminal) -> Generator[None]:
 
 def _with_standard_input(request: Request, operation: Operation) -> dict[str, Any]:
     arguments = dict(request.arguments)
+    given = [one for one in operation.parameters if one.name in arguments]
+    if two := next((one for one in given if one.fills in arguments), None):
+        raise UsageError(f"Give either {two.fills} or --{two.name}.")
     for parameter in operation.parameters:
-        if parameter.from_stdin and arguments.get(parameter.name, "-") == "-":
-            arguments[parameter.name] = _read_standard_input(parameter.name)
+        is_left_out = parameter.required and parameter.name not in [one.argument for one in given]
+        if parameter.from_stdin and (is_left_out or arguments.get(parameter.name) == STANDARD_INPUT):
+            text = _read_standard_input(parameter.name)
+            try:
+                arguments[parameter.name] = parameter.kind.parse(text)
+            except ValueError as error:
+                raise InvalidInput(f"{parameter.name}: {error}.") from error
     return arguments
+
+
+def _with_whole_id(memory: Memory, operation: Operation, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Complete the id of a statement or intent of which only the first digits are given."""
+    start, listed = arguments.get("id", ""), _LISTED_BY.get(operation.name)
+    if listed is None or not SHORTEST_ID <= len(start.partition("_")[2]) < _ID_DIGITS:
+        return arguments
+    found = [one.id for one in listed(memory) if one.id.startswith(start)]
+    if len(found) > 1:
+        raise InvalidInput(f"{len(found)} ids begin with {start!r}.", fix="Give more of its digits.")
+    return {**arguments, "id": found[0]} if found else arguments
 
 
 def _with_times(request: Request, operation: Operation, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -131,12 +169,12 @@ def _time(text: str, name: str, zone: Zone) -> datetime:
     """Read a time as written, or in words: yesterday, last Monday, 3 days ago; of a span, its start."""
     with suppress(ValueError):
         return in_zone(datetime.fromisoformat(text.strip()), zone)
-    from everyword.text.dates import find_dates  # compiles patterns
-
-    found = find_dates(text, shown_in(utc_now(), zone), past=None if name == "until" else True)
-    if len(found) != 1 or found[0].text.strip() != text.strip() or found[0].repeats:
-        raise InvalidTime(f"{name}: {text[:80]!r} is not a time.", fix=_TIMES)
-    return shown_in(found[0].start, zone)
+    try:
+        read = read_time(text, shown_in(utc_now(), zone), past=None if name == "until" else True)
+    except ValueError as error:
+        why = str(error) if isinstance(error, UnclearOrder) else f"{text[:80]!r} is not a time"
+        raise InvalidTime(f"{name}: {why}.", fix=_TIMES) from error
+    return in_zone(read.replace(tzinfo=None), zone)
 
 
 def _read_standard_input(name: str) -> str:
@@ -172,6 +210,8 @@ def _show(result: Any, request: Request, terminal: Terminal) -> int:
             results.VIEWS[operation.name](terminal.page, result)
         if note := _NOTES.get(operation.name):
             terminal.note(note(result))
+        if operation.name == "recall" and not terminal.page.for_people and (sure := results.sureness_of(result)):
+            terminal.note(sure.text)
     elif operation.name == "events":
         terminal.document_of(operation.result, map(to_json, result))
     else:
@@ -214,24 +254,26 @@ def _opened(key: ApiKey) -> str:
 
 # Why nothing was found
 
-_NAMES = ("session", "speaker", "wing", "role")  # conditions on events that take any name
+_NAMES = ("session", "speaker", "wing", "role", "source")  # conditions on events that take any name
 _TAGS_NAMED = 8  # the most frequent; `stats` counts them
 
 
 def _explain_nothing(
-    memory: Memory, operation: Operation, arguments: dict[str, Any], result: Any, terminal: Terminal
+    memory: Memory, request: Request, arguments: dict[str, Any], result: Any, terminal: Terminal
 ) -> None:
     """Say why nothing was found, where a condition that takes any value has one that nothing has."""
     if isinstance(result, Context | Window) and not result.text and "budget" in arguments:
-        with_default = operation.run(memory, {name: given for name, given in arguments.items() if name != "budget"})
+        with_default = request.operation.run(
+            memory, {name: given for name, given in arguments.items() if name != "budget"}
+        )
         if with_default.text:
             tokens = count_of(result.budget, "token")
             raise InvalidInput(f"A budget of {tokens} is too small for any line.", fix="Give a larger --budget.")
-    if isinstance(result, WakeUp):
-        if (topic := arguments.get("topic")) and all(line.layer != _TOPIC for line in result.lines):
-            terminal.note(f"Nothing that lasts is known of {topic!r}; recall searches all events.")
-    elif _is_empty(result):
-        for reason in _reasons(memory, operation, arguments):
+    topic = arguments.get("topic")
+    if isinstance(result, WakeUp) and topic and all(line.layer != _TOPIC for line in result.lines):
+        terminal.note(f"Nothing that lasts is known of {topic!r}; recall searches all events.")
+    elif _is_empty(result) or isinstance(result, WakeUp):  # which also tells what other wings know
+        for reason in _reasons(memory, request, arguments):
             terminal.note(reason)
 
 
@@ -247,12 +289,14 @@ def _is_empty(result: Any) -> bool:
     return not result.answered if isinstance(result, Answer) else isinstance(result, list) and not result
 
 
-def _reasons(memory: Memory, operation: Operation, arguments: dict[str, Any]) -> Iterator[str]:
+def _reasons(memory: Memory, request: Request, arguments: dict[str, Any]) -> Iterator[str]:
     """Name each condition that no event meets."""
     counted = memory.stats()
     if not counted.events:
         yield "There are no events here. Check --memory and --space, or add some."
         return
+    if request.wing is not None:
+        arguments = {**arguments, "wing": request.wing}
     for name in _NAMES:
         given: str | list[str] = arguments.get(name, [])
         for value in [given] if isinstance(given, str) else given:
@@ -262,9 +306,10 @@ def _reasons(memory: Memory, operation: Operation, arguments: dict[str, Any]) ->
     if "tag" in arguments and arguments["tag"] not in (tags := counted.tags):
         some = ", ".join(islice(tags, _TAGS_NAMED))
         yield f"No event has the tag {arguments['tag']!r}." + (f" The most frequent tags are {some}." if some else "")
-    moment = arguments.get("as_of")
-    if moment is not None and operation.name != "facts" and not _has_events(memory, {"as_of": moment}):
-        until = "; to leave out what happened later, use --until" if operation.parameter("until") else ""
+    # Facts have two times: when they hold, and when they were known.
+    moment = arguments.get("known_at" if request.operation.name == "facts" else "as_of")
+    if moment is not None and not _has_events(memory, {"as_of": moment}):
+        until = "; to leave out what happened later, use --until" if request.operation.parameter("until") else ""
         yield f"Nothing was recorded by {results.when(moment)}{until}."
 
 
@@ -283,7 +328,8 @@ def _import(memory: Memory, arguments: dict[str, Any], terminal: Terminal) -> in
         files.append({"path": path, **BY_NAME["import"].document(done)})
         if not terminal.json_wanted:
             results.imported(terminal.page, done)
-    if sum(file["added"] for file in files) and not arguments.get("wait"):
+    is_left = sum(file["added"] for file in files) or memory.stats().pending  # perhaps by an interrupted import
+    if is_left and not arguments.get("wait"):
         with terminal.progress("indexing") as report:
             memory.admin.settle(progress=report)
     if terminal.json_wanted:
@@ -326,8 +372,9 @@ def _watch_files(memory: Memory, arguments: dict[str, Any], terminal: Terminal) 
 
 @contextmanager
 def _stop_on_signals(stop: threading.Event) -> Generator[None]:
-    def set_stop(_number: int, _frame: FrameType | None) -> None:
+    def set_stop(number: int, _frame: FrameType | None) -> None:
         stop.set()
+        signal.signal(number, signal.SIG_DFL)  # the second ends the process at once
 
     before = {number: signal.signal(number, set_stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -56,6 +56,8 @@ def default_path(*, make_folder: bool = False) -> str:
     from everyword.settings import expanded, user_folder
 
     named = os.environ.get("EVERYWORD_MEMORY")
+    if named is not None and not named.strip():
+        raise BadLocation("EVERYWORD_MEMORY is set, but empty.", fix="Name a memory in it, or unset it.")
     if named and "://" in named:
         return named
     location = expanded(named) if named else user_folder("data") / "memory.db"

@@ -40,6 +40,7 @@ _GLOBAL_OPTIONS = {
     ),
 }
 _JSON = "--json"
+STANDARD_INPUT = "-"  # as the value of a parameter that may be read from there
 # Options that only the command line has.
 _EXTRAS: dict[str, tuple[tuple[str, str], ...]] = {
     "import": (("watch", "keep running, and read new files and what is added to known ones"),),
@@ -264,12 +265,11 @@ def parser_of(operation: Operation) -> argparse.ArgumentParser:
     )
     everywhere = verb.add_argument_group("options of every verb")
     for option, (metavar, text) in _GLOBAL_OPTIONS.items():
-        kind = _name if option in ("--space", "--wing") else str
-        everywhere.add_argument(option, metavar=metavar, type=kind, default=argparse.SUPPRESS, help=text)
+        everywhere.add_argument(option, metavar=metavar, type=_not_empty, default=argparse.SUPPRESS, help=text)
     everywhere.add_argument(_JSON, action="store_true", help="print one JSON document instead of text")
     for parameter in operation.parameters:
         # --wing and --tz are options of every verb.
-        if parameter.name not in ("wing", "tz") and not parameter.fills:
+        if parameter.name not in ("wing", "tz"):
             _add_parameter(verb, parameter)
     for name, text in _EXTRAS.get(operation.name, ()):
         verb.add_argument(f"--{name}", action="store_true", help=text)
@@ -295,7 +295,7 @@ def _add_parameter(parser: argparse.ArgumentParser, parameter: Parameter) -> Non
     else:
         word = parameter.options[0] if parameter.options else parameter.name
         settings["metavar"] = parameter.kind.metavar or word.lstrip("-").upper()
-        settings["type"] = _parser(parameter.kind)
+        settings["type"] = _parser(parameter)
     if parameter.kind is TEXTS:
         settings["action"] = "append"
     if parameter.positional:
@@ -311,19 +311,20 @@ def _count(parameter: Parameter) -> str | None:
     return None if parameter.required and not parameter.from_stdin else "?"
 
 
-def _name(text: str) -> str:
-    # An empty name is usually an unset shell variable.
+def _not_empty(text: str) -> str:
     if not text.strip():
-        raise argparse.ArgumentTypeError("the name is empty")
+        raise argparse.ArgumentTypeError("it is empty, perhaps an unset variable")
     return text
 
 
-def _parser(kind: Kind) -> Callable[[str], Any]:
+def _parser(parameter: Parameter) -> Callable[[str], Any]:
     """Make argparse show what is wrong with a value."""
 
     def parse(text: str) -> Any:
+        if text == STANDARD_INPUT and parameter.from_stdin:
+            return text
         try:
-            return kind.parse(text)
+            return parameter.kind.parse(text)
         except ValueError as error:
             raise argparse.ArgumentTypeError(str(error)) from None
 

@@ -28,7 +28,7 @@ from everyword.types.events import (
     Stats,
     Written,
 )
-from everyword.types.graph import Entity, Fact
+from everyword.types.graph import Entity, Fact, FactDraft
 from everyword.types.intents import LIVE, Identity, Intent, Palace, Tier, WakeUp, Window
 from everyword.types.records import Record
 from everyword.types.service import ApiKey, Waiting, Webhook
@@ -47,6 +47,16 @@ _SURE_FACT = 0.7  # a fact below it is marked
 _LONGEST_DRAWER = 100  # characters of an event in the palace
 _MOST_QUOTES = 2  # of one fact; --json has all
 _MOST_ALIASES = 6
+
+_FIRST_SAID = "add"  # the action of a statement that changes nothing known
+_INDEXES = ("events", "words", "windows")  # what `forget` counts beside what it derived
+_JOURNAL_WORDS = {
+    "add_node": "new",
+    "update_node": "changed",
+    "merge_nodes": "merged",
+    "remove_node": "removed",
+    "add_edge": "linked",
+}
 
 _ID = re.compile(r"[a-z]+_[0-9a-f]{12,}")
 
@@ -80,7 +90,8 @@ def _counts(counted: Iterable[tuple[str, int]]) -> str:
 
 
 def _one_of(things: str) -> str:
-    return f"{things.removesuffix('ies')}y" if things.endswith("ies") else things.removesuffix("s")
+    things, of, rest = things.partition(" of ")
+    return (f"{things.removesuffix('ies')}y" if things.endswith("ies") else things.removesuffix("s")) + of + rest
 
 
 def when(moment: datetime | None) -> str:
@@ -162,9 +173,10 @@ def _item(page: Page, mark: str, heading: Sequence[Piece], body: Sequence[Piece]
 # Events
 
 
-def _written(page: Page, outcome: Written) -> None:
-    page.line(green("stored") if outcome.new else yellow("already there"), "  ", dim(outcome.id))
-    _redacted(page, outcome.redacted)
+def _written(page: Page, outcome: Written | Sequence[Written]) -> None:
+    for one in [outcome] if isinstance(outcome, Written) else outcome:
+        page.line(green("stored") if one.new else yellow("already there"), "  ", dim(one.id))
+        _redacted(page, one.redacted)
 
 
 def imported(page: Page, done: Imported) -> None:
@@ -273,6 +285,7 @@ _session_table = table(
 
 def _hits(page: Page, found: Hits) -> None:
     """List hits, best first; if it is to be explained, with the scores of each stage."""
+    found = found if page.explain else Hits((hit for hit in found if hit.score > 0), confidence=found.confidence)
     if not found:
         _nothing_found(page)
         return
@@ -286,10 +299,17 @@ def _hits(page: Page, found: Hits) -> None:
         _item(page, f"{rank:>{width}}", [*_when_who_where(hit.event), *score, dim(hit.event.id)], body)
     if page.explain:
         _stages(page, found)
-    if page.for_people and found.confidence is not None:
+    if page.for_people and (sure := sureness_of(found)):
         page.gap()
-        word, style = _sureness(found.confidence)
-        page.line(style(f"The answer is {word} among these."))
+        page.line(sure)
+
+
+def sureness_of(found: Hits) -> Styled | None:
+    """Say how sure the memory is of hits; None where it can't tell."""
+    if not found or found.confidence is None:
+        return None
+    word, style = _sureness(found.confidence)
+    return style(f"The answer is {word} among these.")
 
 
 def _stages(page: Page, found: Sequence[Hit]) -> None:
@@ -403,7 +423,9 @@ def _history(page: Page, shown: History) -> None:
     for number, version in enumerate(shown.versions, 1):
         _item(page, str(number), _statement_heading(version.statement), [dim(_statement_quote(version.statement))])
         for change in version.changes:
-            page.line(dim(f"     {change.at:%Y-%m-%d}  {change.action}: {change.reason}"))
+            if change.statement_id in (None, version.statement.id):  # else it is told with the version that it made
+                what = "first said" if change.action == _FIRST_SAID else change.reason
+                page.line(dim(f"     {change.at:%Y-%m-%d}  {what}"))
 
 
 def _record_heading(record: Record) -> list[Piece]:
@@ -411,8 +433,8 @@ def _record_heading(record: Record) -> list[Piece]:
 
 
 def _record_details(record: Record) -> str:
-    details = [f"{name} {value}" for name, value in record.details.items()]
-    return ", ".join([record.text, *details] if record.text else details)
+    details = ", ".join(f"{name} {value}" for name, value in record.details.items())
+    return f"“{record.text}” {details}".rstrip() if record.text else details
 
 
 def _fact_heading(fact: Fact) -> list[Piece]:
@@ -427,9 +449,18 @@ def _fact_heading(fact: Fact) -> list[Piece]:
 
 
 def _fact_quotes(fact: Fact) -> str:
-    lines = [f"{_day(source.said_at)} “{source.quote}”" for source in fact.sources[:_MOST_QUOTES]]
+    lines = [
+        f"{_day(source.said_at)} “{source.quote}”" + (" ended it" if number and _only_ends(source, fact) else "")
+        for number, source in enumerate(fact.sources[:_MOST_QUOTES])
+    ]
     more = len(fact.sources) - len(lines)
     return "\n".join(lines + [f"and {more} more"] * (more > 0))
+
+
+def _only_ends(claim: FactDraft, fact: Fact) -> bool:
+    """Tell a claim of which only the end counts: "I moved to Porto" for a home in Lisbon."""
+    says_end = claim.valid_to is not None and claim.valid_from is None and claim.begun_by is None
+    return claim.object != fact.object or says_end
 
 
 def _entity(page: Page, one: Entity) -> None:
@@ -545,9 +576,8 @@ def _folded(page: Page, done: Folded) -> None:
 
 def _journal(page: Page, entries: Sequence[JournalEntry]) -> None:
     for entry in entries:
-        towards = f" → {entry.target_id}" if entry.target_id else ""
-        kind = f" {entry.edge.value}" if entry.edge else ""
-        what = f"  {entry.debt.value}: {entry.action}{kind} {entry.node_id}{towards}  "
+        towards = f" {entry.edge.value if entry.edge else 'into'} {entry.target_id}" if entry.target_id else ""
+        what = f"  {_JOURNAL_WORDS.get(entry.action, entry.action)} {entry.node_id}{towards}  "
         undone = "  undone" if entry.undone else ""
         page.line(green(_day(entry.at)), what, dim(f"{entry.reason}{undone}"), "  ", dim(entry.id))
 
@@ -576,7 +606,7 @@ def _forgotten(page: Page, receipt: Receipt) -> None:
     if not receipt.events:
         page.line("No event matches; nothing was forgotten.")
         return
-    derived = _counts((name, count) for name, count in receipt.removed.items() if count and name != "events")
+    derived = _counts((name, count) for name, count in receipt.removed.items() if count and name not in _INDEXES)
     page.line(
         green(f"forgot {count_of(receipt.events, 'event')}"),
         f" (and {derived})" if derived else "",
@@ -619,7 +649,7 @@ def _stats(page: Page, counted: Stats) -> None:
 
 def _report(page: Page, found: Report) -> None:
     """Show the problems that `verify` found."""
-    checked = ", ".join(f"{count:,} {name}" for name, count in found.checked.items())
+    checked = _counts((name, count) for name, count in found.checked.items() if count)
     if found.ok:
         page.line(green("ok"), f"  {checked}")
         return

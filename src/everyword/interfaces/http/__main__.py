@@ -68,7 +68,7 @@ def _serve(parsed: argparse.Namespace, settings: ServiceSettings) -> None:
     from everyword.interfaces.http.server import open_and_serve
     from everyword.memory import Memory
 
-    location = parsed.memory or default_path(make_folder=True)
+    location = default_path(make_folder=True) if parsed.memory is None else parsed.memory
     if "://" not in location:
         with suppress(OSError):  # opening the memory reports it better
             make_private_folder(Path(location).expanduser().parent)

@@ -270,8 +270,9 @@ class Worker:
         self._woken.set()
 
     def stop(self) -> None:
-        """Finish the current work, and end the thread."""
+        """Finish the text or the delivery that is under way, and end the thread."""
         self._stopping.set()
+        self._memory.scope.engine.stopping.set()
         self._woken.set()
         if self._thread.is_alive():
             self._thread.join(_STOP_WITHIN_S)  # an LLM call may take longer; its job is retried later

@@ -182,9 +182,7 @@ async def _operation(service: Service, route: OperationRoute, request: Request) 
     rest = [pair for pair in query if pair[0] not in scope]
     if request.method == "POST":
         if rest:
-            raise InvalidInput(
-                f"Send {rest[0][0][:80]!r} in the body.", fix="Only space and wing belong into the query."
-            )
+            raise InvalidInput(f"Send {rest[0][0][:80]!r} in the body.", fix="Only space and wing belong in the query.")
         body = b"".join([chunk async for chunk in limited(request, service.settings.max_body_bytes)])
         arguments = check_arguments(route.parameters, json_object(request, body))
         lists = (cast("list[object]", given) for given in arguments.values() if isinstance(given, list))

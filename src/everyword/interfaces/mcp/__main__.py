@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Serve until the client leaves (stdio) or the process is told to stop (http); return the exit code."""
     given = _parser().parse_args(argv)
     try:
-        _serve(given, given.memory or default_path(make_folder=True))
+        _serve(given, default_path(make_folder=True) if given.memory is None else given.memory)
     except KeyboardInterrupt:
         return 130  # 128 + SIGINT, as shells report it
     except EverywordError as error:

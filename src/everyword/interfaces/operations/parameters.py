@@ -43,7 +43,7 @@ class Parameter(Struct, frozen=True):
     options: tuple[str, ...] = ()  # on the command line, instead of --name; a flag's option negates its default
     or_one: bool = False  # a list of texts may also be given as a single text
     several: bool = False  # the command line takes more than one and runs the operation once for each
-    fills: str = ""  # another parameter that it stands for, in a form that a command line can't take
+    fills: str = ""  # another parameter that it stands for, in another form
     from_stdin: bool = False  # the command line reads it from standard input where it is left out or "-"
 
     @property
@@ -160,6 +160,13 @@ def _json_object(text: str) -> dict[str, Any]:
     return cast("dict[str, Any]", value)
 
 
+def _json_objects(text: str) -> list[dict[str, Any]]:
+    value = _json(text)
+    if not isinstance(value, list) or not all(isinstance(one, dict) for one in cast("list[Any]", value)):
+        raise ValueError('a list of JSON objects is needed, such as \'[{"role": "user", "content": "Hello."}]\'')
+    return cast("list[dict[str, Any]]", value)
+
+
 _STRING = {"type": "string"}
 TEXT = Kind("a string", (str,), _STRING)
 TEXTS = Kind("a list of strings", (list,), {"type": "array", "items": _STRING}, items=str)
@@ -183,5 +190,5 @@ OBJECTS = Kind(
     {"type": "array", "items": {"type": "object"}},
     "JSON",
     items=dict,
-    parse=_json,
+    parse=_json_objects,
 )

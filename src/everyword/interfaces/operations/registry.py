@@ -176,8 +176,10 @@ _OPERATIONS: dict[str, Unnamed] = {
         Parameter(
             "messages",
             OBJECTS,
-            "instead of text: chat messages with role and content, as the SDKs of OpenAI and Anthropic have them",
+            "instead of text: chat messages with role and content, as the SDKs of OpenAI and Anthropic have them; "
+            '"-" reads standard input',
             fills="text",
+            from_stdin=True,
         ),
         Parameter("speaker", TEXT, "who said it"),
         Parameter("session", TEXT, "the conversation or work session"),
@@ -303,7 +305,7 @@ _OPERATIONS: dict[str, Unnamed] = {
     "facts": _lists(
         "list what is true of a person or thing, with its time and its quotes",
         Parameter("subject", TEXT, "only this person or thing; any of its names", positional=True),
-        Parameter("relation", TEXT, "such as lives_in, works_at, married_to or likes"),
+        Parameter("relation", TEXT, "such as lives_in, works_at, married_to or likes; an unknown one lists all"),
         Parameter("as_of", TIME, "only what was true at this time, whenever it was recorded"),
         Parameter("known_at", TIME, "only what was recorded by this time; as_of means that elsewhere"),
         _LIMIT,
@@ -351,9 +353,9 @@ _OPERATIONS: dict[str, Unnamed] = {
         method="intents.list",
     ),
     "answer_intent": writes(
-        "answer an intent: accept, modify, defer, reject or done",
+        "answer an intent: accept, modify, defer, reject, done or undo",
         required("id", "an intent's id"),
-        required("answer", "accept, modify, defer, reject or done"),
+        required("answer", "accept, modify, defer, reject, done, or undo, which takes the last answer back"),
         Parameter("text", TEXT, "for modify: the intent in your own words"),
         Parameter("until", TIME, "for defer: not before this time (default: in a week)"),
         _BY,
