@@ -68,6 +68,25 @@ def test_a_statement_keeps_both_marks_of_a_pair(text: str, whole: str) -> None:
     assert read_event(Reader.shipped(), event).statements[0].quote == whole
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "From now on never touch Cargo.lock without asking me",
+        "Please use config.yaml instead of settings.py from now on",
+        "We deploy with Fly.io and Python 3.12",
+        "The old regex parser in src/parse.rs falls over on German invoices",
+    ],
+)
+def test_a_word_with_marks_in_it_is_never_cut(text: str) -> None:
+    event = Event(text=f"{text}.", speaker="Ana", at=MONDAY, recorded_at=MONDAY)
+    found = read_event(Reader.shipped(), event)
+    assert [one.quote for one in found.statements] == [text]
+    values = [text[slice(*one.value)] for one in found.statements if one.value]
+    words = [word for said in (*values, *(one.text for one in found.names)) for word in said.split()]
+    assert words
+    assert set(words) <= set(text.split())
+
+
 def test_what_was_redacted_is_a_mark_at_the_end_of_a_statement_and_no_statement() -> None:
     with Memory.open(":memory:", embedder="none") as memory:
         memory.add("The wifi password is hunter2-Heron! please keep it.", speaker="Ana")
@@ -109,6 +128,8 @@ def test_a_statement_does_not_end_in_a_conjunction() -> None:
          "Rui and Inês want to hang in Lousã on Sunday"),
         ("Sure. The old tenant of Dona Graça would go out", "Dona Graça would go out", "plan",
          "The old tenant of Dona Graça would go out"),
+        ("I have to go there for the 10:30 train. Bye", "I have to go there for", "task",
+         "I have to go there for the 10:30 train"),
         ("It is what I dreamt of. Bye", "It is what I dreamt of", "insight", "It is what I dreamt of"),
         ("It was on but I slept", "It was on", "event", "It was on"),
         ("I wrote to my sister Ana", "my sister Ana", "relationship", "my sister Ana"),

@@ -50,7 +50,7 @@ _WORD_BEFORE = lazy_pattern(r"\w[^\S\n]+\Z")
 _JOINS = lazy_pattern(r"(?:and|or|but)\s", re.IGNORECASE)
 _WORD_FOLLOWS = lazy_pattern(r"[^\S\n]+(?!(?:and|or|but|because)\b)[\w$£€\"“]", re.IGNORECASE)
 _CLAUSE_EDGE = lazy_pattern(
-    r"(?<![.!?…])[.!?…]++(?=\s|\Z)|[;:,()\n]|\s[-–—]++\s|\s(?:and|or|but|because)\s|\Z", re.IGNORECASE
+    r"(?<![.!?…])[.!?…]++(?=\s|\Z)|[;:,](?=\s|\Z)|[()\n]|\s[-–—]++\s|\s(?:and|or|but|because)\s|\Z", re.IGNORECASE
 )
 _MOST_ADDED = 80  # characters; a message without punctuation has no clauses
 # Kinds whose dates lie behind the speaker, and ahead of them; verbs decide for the others.
