@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from everyword.knowledge.claims import ToldFact, When, claims_of, named_values, overlap, told_facts
-from everyword.knowledge.comparing import Action, correction_of
+from everyword.knowledge.comparing import Action, begun, correction_of
 from everyword.knowledge.llm.summaries import forget_written
 from everyword.knowledge.names import SPEAKER_VOTE, NameIndex
 from everyword.knowledge.reading import is_assistant, said_by_user, speaker_name
@@ -26,9 +26,9 @@ from everyword.storage.sql.graph import fact_line, single_of
 from everyword.types.events import Event, Span
 from everyword.types.graph import RELATIONS, EntityType, FactDraft, KnownName, Mention, entity_id, name_key
 from everyword.types.records import RecordKind, events_of, speaks_for
-from everyword.types.statements import BY_HAND, Statement, StatementDraft
+from everyword.types.statements import BY_HAND, DONE, Statement, StatementDraft
 from everyword.types.times import to_micros
-from everyword.types.trust import effective_at, states_nothing
+from everyword.types.trust import effective_at, source_of, states_nothing
 
 _OF_STATEMENTS = (RecordKind.CORRECTION.value, RecordKind.RETRACTION.value)
 _INDEX = "names"  # key of the name index in the process cache of a space
@@ -158,7 +158,10 @@ def _put_edits(writer: Writer, edits: Sequence[Stated]) -> None:
 
 
 def _put_ends(writer: Writer, stated: Sequence[Stated]) -> list[int]:
-    """End the claims of statements that these events closed; give the events that ended something."""
+    """End the claims of statements that these events closed, and begin what plans that came true were about.
+
+    Give the events that changed something.
+    """
     own = {one.seq: one.event for one in stated if one.drafts and one.event.record is None}
     made = {one.id: (seq, one) for seq, several in writer.statements_of(sorted(own)).items() for one in several}
     ending: list[int] = []
@@ -170,12 +173,27 @@ def _put_ends(writer: Writer, stated: Sequence[Stated]) -> list[int]:
         seq, said = made[change.statement_id]
         target = writer.statement(change.target_id)
         held = [one for one in _claims_under(writer, change.target_id) if one.event_id != own[seq].id]
-        if target is not None and held:
-            ended = _ends(held, own[seq], target.valid_to or own[seq].at)
-            ends = [replace(one, span=said.span, quote=said.quote, extractor=said.extractor) for one in ended]
-            writer.put_claims([(seq, draft) for draft in dict.fromkeys(ends)])
+        if target is None:
+            continue
+        claims = _begins(writer, own[seq], said, target) if change.reason == DONE else []
+        if held:
+            claims += _ends(held, own[seq], target.valid_to or own[seq].at)
+        claims = [replace(one, span=said.span, quote=said.quote, extractor=said.extractor) for one in claims]
+        if claims:
+            writer.put_claims([(seq, draft) for draft in dict.fromkeys(claims)])
             ending.append(seq)
     return ending
+
+
+def _begins(writer: Writer, event: Event, said: Statement, plan: Statement) -> list[FactDraft]:
+    """Claim what holds since an event said that a plan came true."""
+    new, known = begun(said, plan), writer.known([plan.event_id]).get(plan.event_id)
+    if new is None or known is None:
+        return []
+    named = mentions_of(known.event, writer.mentions(seqs=[known.seq]))
+    when = When(valid_from=new.valid_from, begun_by=new.valid_from, holds_at=event.at)
+    claims = claims_of(said_by_user(known.event), [new], named, NameIndex(writer.space))
+    return [replace(_edited(one, event), source=source_of(event), **when._asdict()) for one in claims]
 
 
 def _voids(held: Sequence[FactDraft], event: Event) -> list[FactDraft]:

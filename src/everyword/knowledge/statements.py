@@ -15,17 +15,20 @@ from typing import NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from everyword.knowledge.claims import meaning_of
 from everyword.knowledge.comparing import (
     Action,
     Compare,
     Correction,
     Outcome,
     Verdict,
+    begun,
     corrected,
     correction_of,
     decide,
     ended_at,
     keys_of,
+    put_into_effect,
     same_subject,
     verdict_of,
 )
@@ -47,7 +50,7 @@ from everyword.models.reader.rows import Side
 from everyword.storage.protocol import Reader, Writer
 from everyword.storage.rows import STATEMENTS
 from everyword.types.events import Change, Event, Span, fingerprint
-from everyword.types.statements import Stance, Statement, StatementDraft, Status, adopt, statement_id
+from everyword.types.statements import DONE, Stance, Statement, StatementDraft, Status, adopt, statement_id
 from everyword.types.times import from_micros, to_micros
 from everyword.types.trust import HIGHEST_LEVEL, effective_at, level_of
 
@@ -291,10 +294,11 @@ class _Known(Struct):
     def add(self, seq: int, statement: Statement) -> None:
         self.writer.put_statement(seq, statement, _hashed(_about(statement), keys_of(statement)))
 
-    def close(self, statement: Statement, outcome: Outcome, event: Event) -> None:
+    def close(self, statement: Statement, outcome: Outcome, event: Event, *, over: bool = True) -> None:
+        """Close a statement; over: what it says holds no more, so that it ends."""
         status = Status.SUPERSEDED if outcome.action is Action.UPDATE else Status.RETRACTED
         at = to_micros(event.recorded_at)[0]
-        ends = outcome.ends_at or effective_at(event)
+        ends = outcome.ends_at or effective_at(event) if over else None
         self.writer.close_statement(statement.id, status=status, valid_to=ends, at=at)
 
     def undo(self, statement: Statement) -> None:
@@ -337,6 +341,12 @@ def _settle(state: _Known, seq: int, reading: Reading, draft: StatementDraft, *,
     if outcome.action is Action.ADD and id in reading.follows:
         followed = state.writer.statement(reading.follows[id])
         outcome = _as_stated(draft, followed) or outcome
+    new = begun(draft, outcome.fulfilled) if outcome.fulfilled is not None else None
+    if new is not None:
+        outcome = put_into_effect(new, outcome, state.like(new))
+        if meaning_of(draft.slot and draft.slot.attribute) is None and new.value and new.value in draft.quote:
+            draft = replace(draft, slot=new.slot, value=new.value)
+    holding = outcome.fulfilled if new is not None else None  # the plan, which is no goal any more, and true
     outcome = _by_trust(state, event, draft, outcome)
     target = outcome.target.id if outcome.target else None
     if outcome.action is Action.NONE:
@@ -347,12 +357,13 @@ def _settle(state: _Known, seq: int, reading: Reading, draft: StatementDraft, *,
     follows = target if outcome.action in (Action.UPDATE, Action.RETRACT) else None
     statement = adopt(draft, recorded_at=event.recorded_at, replaces=follows, superseded_at=late)
     if outcome.target is not None and outcome.target.status is Status.CURRENT and follows is not None:
-        state.close(outcome.target, outcome, event)
+        state.close(outcome.target, outcome, event, over=outcome.target is not holding)
     state.add(seq, statement)
     state.note(seq, event, outcome.action, outcome.reason, statement.id, target)
     for other in outcome.ended:
-        ended = Outcome(action=Action.RETRACT, reason="over with it", target=other, ends_at=ended_at(draft, other))
-        state.close(other, ended, event)
+        reason = DONE if other is outcome.fulfilled else "over with it"
+        ended = Outcome(action=Action.RETRACT, reason=reason, target=other, ends_at=ended_at(draft, other))
+        state.close(other, ended, event, over=other is not holding)
         state.note(seq, event, ended.action, ended.reason, statement.id, other.id)
 
 

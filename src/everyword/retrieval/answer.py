@@ -295,9 +295,9 @@ def without_what_is_over(
 
 def _is_over(statement: Statement, upto: datetime, said: datetime) -> bool:
     """Tell whether a statement held no more; the words that say that something ended are closed from the first."""
-    if statement.status is Status.CURRENT or (statement.valid_to is not None and statement.valid_to > upto):
+    if statement.status is Status.CURRENT or statement.valid_to is None or statement.valid_to > upto:
         return False
-    return statement.stance is not Stance.ENDED or (statement.valid_to is not None and statement.valid_to > said)
+    return statement.stance is not Stance.ENDED or statement.valid_to > said
 
 
 def sentence_of(hit: Hit, question: str, asked: Analysis, place: Span | None = None) -> Span:
