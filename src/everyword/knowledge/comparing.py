@@ -378,16 +378,19 @@ def correction_of(event: Event) -> Correction | None:
 
 
 def corrected(event: Event, target: Statement, read: Sequence[StatementDraft] = ()) -> StatementDraft:
-    """Make the next version of a statement from the words of its correction; `read` is what the reader found in it."""
-    kept: dict[str, Any] = {field.name: getattr(target, field.name) for field in fields(StatementDraft)}
-    kept |= {"content": event.text, "quote": event.text, "span": Span(0, len(event.text))}
-    kept |= {"value": _value(event, target, read), "stance": Stance.CHANGED, "confidence": 1.0, "extractor": BY_HAND}
-    kept |= {"event_id": event.id, "speaker": event.speaker, "date": None, "valid_from": event.at, "valid_to": None}
-    return StatementDraft(**kept)
+    """Make the next version of a statement from the words of its correction; `read` is what the reader found in it.
 
-
-def _value(event: Event, target: Statement, read: Sequence[StatementDraft]) -> str:
-    """Take the value that a correction gives the relation of its target; without one, all its words."""
+    It says what was so instead, not what changed today: without a time of its own it has that of its target.
+    """
     relation = target.slot and compared_as(target.slot.attribute)
-    values = (one.value for one in read if relation and one.slot and compared_as(one.slot.attribute) == relation)
-    return next((value for value in values if value), event.text)
+    fitting = [one for one in read if relation and _relation(one) == relation]
+    dated = next((one for one in (*fitting, *read) if one.date is not None), None)
+    since = target.valid_from
+    if dated is not None and dated.date is not None and dated.valid_from == dated.date.start:
+        since = dated.valid_from
+    kept: dict[str, Any] = {field.name: getattr(target, field.name) for field in fields(StatementDraft)}
+    kept |= {"content": event.text, "quote": event.text, "span": Span(0, len(event.text)), "event_id": event.id}
+    kept |= {"value": next((one.value for one in fitting if one.value), event.text), "speaker": event.speaker}
+    kept |= {"date": dated.date if dated is not None else target.date, "valid_from": since, "valid_to": None}
+    kept |= {"stance": Stance.CHANGED, "confidence": 1.0, "extractor": BY_HAND}
+    return StatementDraft(**kept)

@@ -438,15 +438,19 @@ def _correct(state: _Known, seq: int, reading: Reading, abouts: set[str] | None)
         # Noted anyway, so that this event is derived again together with its target.
         state.note(seq, event, Action.NONE, f"by {event.speaker}, when it held no more", None, target.id)
         return
+    added = None
+    ended = until or event.at
+    if action is Action.UPDATE:
+        drafts = [_in_zone(draft, event) for draft in reading.drafts]
+        added = adopt(corrected(event, target, drafts), recorded_at=event.recorded_at, replaces=target.id)
+        ended = ended_at(added, target) or ended
     if never_true:
         state.undo(target)
         reason = f"retracted by {event.speaker}: it was never true"
     else:
         reason = f"retracted by {event.speaker}: no longer true"
-        state.close(target, Outcome(action=action, target=target, ends_at=until or event.at, reason=reason), event)
-    added = None
-    if action is Action.UPDATE:
-        added = adopt(corrected(event, target, reading.drafts), recorded_at=event.recorded_at, replaces=target.id)
+        state.close(target, Outcome(action=action, target=target, ends_at=ended, reason=reason), event)
+    if added is not None:
         state.add(seq, added)
         reason = f"corrected by {event.speaker}"
     state.note(seq, event, action, reason, added.id if added else None, target.id)

@@ -75,8 +75,8 @@ class _Line(Struct, frozen=True, dict=True):  # its cached properties need a dic
         return f"{mark} {words}" + (f" ({'; '.join(notes)})" if notes else "")
 
     def _over(self, until: datetime) -> str:
-        if self.replaced_by is None and until <= self.event.at:
-            return "retracted"
+        if until <= self.event.at:
+            return "retracted" if self.replaced_by is None else "corrected"
         return f"no longer so since {day_in_words(until)}"
 
     @cached_property
