@@ -540,6 +540,18 @@ def test_a_story_without_its_middle_goes_on_from_what_is_left(memory: Memory) ->
     assert memory.admin.verify().ok
 
 
+def test_what_is_derived_again_as_before_keeps_its_place_and_is_no_news(memory: Memory) -> None:
+    _, gone, _ = say(memory, "I like jazz.", "I live in Lisbon.", "I need to call the bank by May 4.")
+    assert len(memory.statements()) == 3
+    position = memory.changes(after="now").position
+    memory.forget(ids=[gone])
+    assert [one.quote for one in memory.statements(newest_first=True)] == [
+        "I need to call the bank by May 4",
+        "I like jazz",
+    ]
+    assert [one.kind for one in memory.changes(after=position)] == ["forgotten"]
+
+
 def test_links_go_by_the_turns_that_are_left(memory: Memory) -> None:
     texts = ("We decided to use PostgreSQL for the backend.", "Hm!", "I need to set up PostgreSQL for the backend.")
     _, between, _ = say(memory, *texts, session="s")

@@ -147,9 +147,13 @@ def derive(
     readings: Sequence[tuple[int, Reading]],
     model: ModelReader | None,
     abouts: set[str] | None = None,
+    numbers: Mapping[str, int] = MappingProxyType({}),
 ) -> None:
-    """Compare the statements of events with known ones, in the order of arrival; abouts: only these subjects."""
-    state = _Known(writer, model)
+    """Compare the statements of events with known ones, in the order of arrival.
+
+    abouts: only these subjects. numbers: row numbers that statements had before they were dropped, by id.
+    """
+    state = _Known(writer, model, numbers)
     if abouts is None:
         writer.put_tags({seq: tags for seq, reading in readings if (tags := _tags(reading))})
     kept: dict[int, str] = {}
@@ -182,12 +186,13 @@ def derive_anew(
 
     reread: events that were read again, so that others have to be compared with them again.
     """
-    before = _ids_of(writer, seqs)
+    # What is derived as before keeps its place, and is no news for those who read on from a number.
+    before, numbers = _ids_of(writer, seqs), writer.statement_numbers(seqs)
     writer.drop_statements(sorted(abouts))
     readings = readings_of(writer, sorted(writer.fetch(seqs).items()))
     if model is not None:
         _forget_verdicts(writer, model, readings, reread)
-    derive(writer, sorted(readings.items()), model, abouts)
+    derive(writer, sorted(readings.items()), model, abouts, numbers)
     after = _ids_of(writer, seqs)
     return [seq for seq in readings if before.get(seq) != after.get(seq)]
 
@@ -254,6 +259,7 @@ class _Known(Struct):
 
     writer: Writer
     model: ModelReader | None
+    numbers: Mapping[str, int]
     changes: list[tuple[int, Change]] = field(default_factory=list[tuple[int, Change]])
 
     def like(self, draft: StatementDraft) -> list[Statement]:
@@ -292,7 +298,8 @@ class _Known(Struct):
         return {one.id: level_of(found[one.event_id].event) if one.event_id in found else 0 for one in statements}
 
     def add(self, seq: int, statement: Statement) -> None:
-        self.writer.put_statement(seq, statement, _hashed(_about(statement), keys_of(statement)))
+        keys = _hashed(_about(statement), keys_of(statement))
+        self.writer.put_statement(seq, statement, keys, number=self.numbers.get(statement.id))
 
     def close(self, statement: Statement, outcome: Outcome, event: Event, *, over: bool = True) -> None:
         """Close a statement; over: what it says holds no more, so that it ends."""
