@@ -64,6 +64,8 @@ class Graph:
     def held(self, since: Time, until: Time, *, subject: str | None = None, limit: int = 100) -> list[Fact]:
         """List the facts that were true in a span of time, those that were so for the longest part of it first."""
         begin, end = as_datetime(since, "since"), as_datetime(until, "until")
+        if begin > end:
+            raise InvalidInput(f"since ({begin.isoformat()}) is after until ({end.isoformat()}).")
         most = checked_count("limit", limit, NO_LIMIT)
         if self.scope.wing is not None:  # what a wing knows is folded from its own events
             facts = [one for one in list_facts(self.scope, subject) if in_window(one, begin, end)]

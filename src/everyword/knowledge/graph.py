@@ -21,7 +21,7 @@ from everyword.knowledge.names import SPEAKER_VOTE, NameIndex
 from everyword.knowledge.reading import is_assistant, said_by_user, speaker_name
 from everyword.knowledge.timeline import timeline
 from everyword.storage.protocol import Reader, Writer
-from everyword.storage.rows import FACTS, SPEAKS, FactKey, Known, MentionRow, NameRow
+from everyword.storage.rows import FACTS, SPEAKS, SUMMARISE, FactKey, Known, MentionRow, NameRow
 from everyword.storage.sql.graph import fact_line, single_of
 from everyword.types.events import Event, Span
 from everyword.types.graph import RELATIONS, EntityType, FactDraft, KnownName, Mention, entity_id, name_key
@@ -460,6 +460,7 @@ class Going(Struct, frozen=True, kw_only=True):
     lost: Mapping[str, _Lost]  # lost votes, by name id
     keys: frozenset[FactKey]
     sessions: frozenset[str]
+    owed: frozenset[str]  # sessions whose summary waits for a job of one of these events
 
 
 def going(writer: Writer, seqs: Iterable[int]) -> Going:
@@ -469,11 +470,13 @@ def going(writer: Writer, seqs: Iterable[int]) -> Going:
     lost: dict[str, _Lost] = {}
     for row in writer.mentions(seqs=gone):
         lost.setdefault(row.name, _Lost()).add(row, events[row.seq])
+    owed = {events[seq].session for seq in writer.job_seqs(SUMMARISE) if seq in events}
     return Going(
         seqs=frozenset(gone),
         lost=lost,
         keys=frozenset(bearing_on(writer, gone)),
         sessions=frozenset(event.session for event in events.values() if event.session is not None),
+        owed=frozenset(session for session in owed if session is not None),
     )
 
 
@@ -492,7 +495,7 @@ def graph_without(writer: Writer, going: Going) -> None:
         writer.drop_loose_pins()
     fold(writer, going.keys)
     rehome(writer)
-    forget_written(writer, sorted(going.sessions))
+    forget_written(writer, sorted(going.sessions), going.owed)
 
 
 class _Lost(Struct):
