@@ -199,7 +199,7 @@ def begun(draft: StatementDraft, plan: StatementDraft) -> StatementDraft | None:
         span=plan.span,
         speaker=plan.speaker,
         about=plan.about,
-        confidence=1.0,  # that it came true: the reader compared the two
+        confidence=plan.confidence,
         valid_from=since,
         entities=plan.entities,
         slot=Slot(plan.about or "", relation.name),

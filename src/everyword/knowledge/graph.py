@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import NamedTuple, cast
 
 from msgspec import Struct, field
@@ -44,6 +45,7 @@ class Stated(NamedTuple):
     mentions: Sequence[Mention] = ()
     llm_facts: Sequence[ToldFact] = ()  # facts from an LLM
     extractor: str = ""  # the LLM
+    likely: Mapping[Span, float] = MappingProxyType({})  # how likely a statement has its relation
 
 
 def add_events(writer: Writer, stated: Sequence[Stated]) -> None:
@@ -309,7 +311,10 @@ def _claims(space: str, mentions: Sequence[Mention], stated: Stated) -> list[Fac
         return []
     forms = NameIndex(space)  # each name is itself, so that the claims of an event do not depend on other entities
     own = {entity_id(space, speaker), *map(forms.form_of, mentions)}
-    drafts = claims_of(event, stated.drafts, mentions, forms)
+    drafts = [
+        replace(draft, confidence=round(draft.confidence * stated.likely.get(draft.span, 1.0), 3))
+        for draft in claims_of(event, stated.drafts, mentions, forms)
+    ]
     # Keep the reader's version of a claim that both found: it exists before the LLM answers.
     ruled = {(draft.subject, draft.relation, draft.object) for draft in drafts}
     found = told_facts(event, speaker, mentions, stated.llm_facts, forms, stated.extractor) if stated.llm_facts else []

@@ -88,6 +88,7 @@ class ReadStatement(Struct, frozen=True):
     date: SaidDate | None
     confidence: float
     lasting: float  # how likely it is worth telling unasked weeks later
+    relation_confidence: float = 1.0  # that it has this relation, and not another or none
 
 
 class EventReading(Struct, frozen=True):
@@ -180,6 +181,7 @@ def _statement(
         date=said_date(turn.text, span, event.at, kind=one.kind, state=one.state),
         confidence=one.score * one.kind_score,
         lasting=one.lasting,
+        relation_confidence=round(one.relation_score, 3),  # as it is stored
     )
 
 
@@ -217,6 +219,7 @@ def to_body(reading: EventReading, compared: dict[str, str] | None = None) -> st
                 one.value,
                 round(one.confidence, 3),
                 round(one.lasting, 3),
+                one.relation_confidence,
             ]
             for one in reading.statements
         ],
@@ -244,8 +247,9 @@ def from_body(event: Event, body: str) -> EventReading:
             date=said_date(text, Span(a, b), event.at, kind=kind, state=state),
             confidence=score,
             lasting=lasting,
+            relation_confidence=likely[0] if likely else 1.0,
         )
-        for a, b, kind, mode, state, about, relation, value, score, lasting in held["statements"]
+        for a, b, kind, mode, state, about, relation, value, score, lasting, *likely in held["statements"]
     ]
     return EventReading(tuple(names), tuple(statements))
 

@@ -251,7 +251,8 @@ def stated_in(seq: int, reading: Reading) -> Stated:
     """Give what the graph needs of a reading."""
     by_llm = reading.by_llm
     drafts = reading.drafts if reading.event.record is not None else reading.accepted
-    return Stated(seq, reading.event, drafts, mentions_in(reading.found), by_llm.facts, by_llm.extractor)
+    likely = {one.span: one.relation_confidence for one in reading.found.statements}
+    return Stated(seq, reading.event, drafts, mentions_in(reading.found), by_llm.facts, by_llm.extractor, likely)
 
 
 class _Known(Struct):

@@ -67,6 +67,7 @@ class FoundStatement(Struct, frozen=True):
     relation: str | None
     value: Span | None
     lasting: float  # how likely it is worth telling unasked weeks later
+    relation_score: float = 1.0  # how likely it has this relation, and not another or none
 
 
 class FoundAnswer(Struct, frozen=True):
@@ -141,7 +142,8 @@ def describe(
     kinds = softmax(mean[where["kind"]])
     kind = KINDS[int(kinds.argmax())]
     about = ABOUT[int(mean[where["about"]].argmax())]
-    relation = int(mean[where["relation"]].argmax())
+    likely = softmax(mean[where["relation"]])
+    relation = int(likely.argmax())
     start, end = _with_pairs(row.turn.text, row.starts[tokens[0]], row.ends[tokens[-1]])
     return FoundStatement(
         start=start,
@@ -156,6 +158,7 @@ def describe(
         relation=relations[relation] if relation else None,
         value=_value(row, told[:, where["value"]], tokens),
         lasting=float(1 / (1 + np.exp(-mean[where["lasting"]][0]))),
+        relation_score=float(likely[relation]),
     )
 
 
