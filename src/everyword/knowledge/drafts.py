@@ -125,7 +125,7 @@ def _relation(reading: EventReading, one: ReadStatement) -> str | None:
 
 
 def content_of(quote: str, about: str | None) -> str:
-    """Word a statement: its quote, behind the name of whom it is about unless the quote has that."""
+    """Word a statement: its quote, after the name of whom it is about unless the quote has that."""
     plain = " ".join(quote.split())
     named = about is None or about.casefold() in normalize("NFC", plain).casefold()
     return plain if named else f"{about}: {plain}"

@@ -183,7 +183,7 @@ def window(
 
 
 def _lines(items: Sequence[WindowItem]) -> str:
-    """Write the items under the names of their tiers, each behind a dash: no words of theirs begin a line."""
+    """Write the items under the names of their tiers, each after a dash: no words of theirs begin a line."""
     lines: list[str] = []
     for tier in Tier:
         held = [item for item in items if item.tier is tier]

@@ -57,7 +57,7 @@ class Intent(Struct, frozen=True, kw_only=True):
 
     id: str
     statement: str  # in quoted words
-    content: str  # the same, behind the name of whom it is about
+    content: str  # the same, after the name of whom it is about
     category: IntentCategory
     status: IntentStatus
     urgency: float  # 0 to 1

@@ -36,7 +36,7 @@ SCHEMA = object_schema(sentences=list_schema(_SENTENCE, MOST_SENTENCES))
 
 
 class WrittenSummary(NamedTuple):
-    """What an LLM wrote of a session, and what of it was not let in."""
+    """What an LLM wrote of a session, and what of it was rejected."""
 
     extractor: str
     sentences: tuple[WrittenSentence, ...]
