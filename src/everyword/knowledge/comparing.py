@@ -129,7 +129,8 @@ def decide(draft: StatementDraft, known: Sequence[Statement], compare: Compare |
     near = _nearest(draft, [one for one in known if one.status is Status.CURRENT and one.valid_to is None])
     outcome = _over(draft, near) or _in_slot(draft, near, compare) or _repeated(draft, near)
     if outcome is not None:
-        return outcome
+        plan = _come_true(draft, near) if outcome.action is Action.UPDATE else None
+        return outcome if plan is None else replace(outcome, ended=(plan,), fulfilled=plan)
     closed: list[Outcome] = []
     if compare is None:
         return Outcome(action=Action.ADD, reason="nothing known changes")
@@ -189,7 +190,8 @@ def begun(draft: StatementDraft, plan: StatementDraft) -> StatementDraft | None:
     if not relation.single or relation.object is None:
         return None
     told = draft.valid_from or draft.valid_to
-    since = plan.date.start if plan.date is not None and (told is None or plan.date.start <= told) else told
+    # "In September", said to be done on the 20th, may have been that day.
+    since = plan.date.start if plan.date is not None and (told is None or plan.date.end <= told) else told
     return StatementDraft(
         kind=StatementKind.EVENT,
         content=plan.content,
@@ -260,6 +262,17 @@ def _in_slot(draft: StatementDraft, near: Sequence[Statement], compare: Compare 
         relation = meaning.relation.replace("_", " ")
         reason = f"{relation}: {one.value!r} became {draft.value!r}"
         return Outcome(action=Action.UPDATE, target=one, ends_at=ended_at(draft, one), reason=reason)
+    return None
+
+
+def _come_true(draft: StatementDraft, near: Sequence[Statement]) -> Statement | None:
+    """Find the plan of what a draft says to hold now: "I'm moving to Porto", and then "I live in Porto"."""
+    for one in near:
+        new = begun(draft, one) if one.kind in TO_DO else None
+        if new is None or _relation(new) != _relation(draft):
+            continue
+        if name_key(new.value or "") == name_key(draft.value or ""):
+            return one
     return None
 
 
