@@ -28,6 +28,7 @@ from everyword.types.trust import states_nothing
 
 USER = "user"  # the speaker of an event that names none
 _DONE = "done"
+_PEOPLE = "people"
 _RELATIONSHIP = "relationship"
 _CONFIDENCE = 8  # its place in a stored statement
 _REDACTED = lazy_pattern(r"[^\S\n]*\[redacted: [^\]\n]*\]")
@@ -88,7 +89,7 @@ class ReadStatement(Struct, frozen=True):
     date: SaidDate | None
     confidence: float
     lasting: float  # how likely it is worth telling unasked weeks later
-    relation_confidence: float = 1.0  # that it has this relation, and not another or none
+    relation_confidence: float = 1.0  # that it has this relation, or one of the same meaning
 
 
 class EventReading(Struct, frozen=True):
@@ -181,8 +182,20 @@ def _statement(
         date=said_date(turn.text, span, event.at, kind=one.kind, state=one.state),
         confidence=one.score * one.kind_score,
         lasting=one.lasting,
-        relation_confidence=round(one.relation_score, 3),  # as it is stored
+        relation_confidence=_likely(one),
     )
+
+
+def _likely(one: FoundStatement) -> float:
+    """Add up the chances of the relations that mean the same; which one it is between people, their words say."""
+    from everyword.knowledge.claims import BETWEEN_PEOPLE, compared_as  # compiles patterns: not for who only asks
+
+    def meaning(name: str) -> str | None:
+        relation = compared_as(name)
+        return _PEOPLE if relation in BETWEEN_PEOPLE else relation
+
+    own = meaning(one.relation or "")
+    return round(sum(chance for name, chance in one.relation_scores.items() if meaning(name) == own), 3)
 
 
 def _whole_phrases(text: str, span: Span, room: Span) -> Span:

@@ -25,6 +25,7 @@ POINTER_DIMS = 32  # of the product that points from a statement to a name
 LONGEST_VALUE = 14  # tokens
 LONGEST_NAME = 8
 LONGEST_ANSWER = 24
+LIKELY_RELATIONS = 4  # whose chances are told
 _PAIRED = (*(one.split() for one in ("( )", "[ ]", "“ ”", "« »")), ('"', '"'))
 # A word with marks in it, as "Cargo.lock", "src/parse.rs" or "3.12": all of it is in a span, or nothing. Of 30,000
 # labelled names, values and statements, 16 begin or end within one. An apostrophe does part: "Ana's".
@@ -67,7 +68,7 @@ class FoundStatement(Struct, frozen=True):
     relation: str | None
     value: Span | None
     lasting: float  # how likely it is worth telling unasked weeks later
-    relation_score: float = 1.0  # how likely it has this relation, and not another or none
+    relation_scores: Mapping[str, float] = {}  # how likely it has the likeliest relations
 
 
 class FoundAnswer(Struct, frozen=True):
@@ -142,8 +143,9 @@ def describe(
     kinds = softmax(mean[where["kind"]])
     kind = KINDS[int(kinds.argmax())]
     about = ABOUT[int(mean[where["about"]].argmax())]
-    likely = softmax(mean[where["relation"]])
-    relation = int(likely.argmax())
+    chances = softmax(mean[where["relation"]])
+    likely = [int(one) for one in np.argsort(-chances)[:LIKELY_RELATIONS]]
+    relation = likely[0]
     start, end = _with_pairs(row.turn.text, row.starts[tokens[0]], row.ends[tokens[-1]])
     return FoundStatement(
         start=start,
@@ -158,7 +160,7 @@ def describe(
         relation=relations[relation] if relation else None,
         value=_value(row, told[:, where["value"]], tokens),
         lasting=float(1 / (1 + np.exp(-mean[where["lasting"]][0]))),
-        relation_score=float(likely[relation]),
+        relation_scores={relations[one]: float(chances[one]) for one in likely if one},
     )
 
 
