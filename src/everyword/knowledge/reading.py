@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from everyword.lazy_patterns import lazy_pattern
 from everyword.models.reader.decoding import FoundEntity, FoundStatement
-from everyword.models.reader.reader import Reader, TurnReading
+from everyword.models.reader.reader import TextReader, TurnReading
 from everyword.text.dates import DateMention, find_dates
 from everyword.text.rendering import speaker_of
 from everyword.text.spans import Composed, composed, prose
@@ -114,7 +114,7 @@ def speaker_name(event: Event) -> str:
     return speaker_of(event) or "Speaker"
 
 
-def read_event(reader: Reader, event: Event, before: Event | None = None) -> EventReading:
+def read_event(reader: TextReader, event: Event, before: Event | None = None) -> EventReading:
     """Read an event; `before` is the one before it in its session. What programs report states nothing."""
     if states_nothing(event) or event.record not in (None, RecordKind.CORRECTION):
         return EventReading()
@@ -137,7 +137,7 @@ def read_event(reader: Reader, event: Event, before: Event | None = None) -> Eve
     return EventReading(tuple(names), tuple(one for one in statements if one.about not in own))
 
 
-def _read(reader: Reader, turn: EventTurn, previous: EventTurn | None) -> TurnReading:
+def _read(reader: TextReader, turn: EventTurn, previous: EventTurn | None) -> TurnReading:
     """Read a turn with composed letters, as the reader has learned them; give spans of the turn as it is."""
     letters = composed(turn.text)
     if letters is None:

@@ -45,7 +45,7 @@ from everyword.knowledge.reading import (
 )
 from everyword.knowledge.reading import from_body as reading_from_body
 from everyword.models.onnx import each
-from everyword.models.reader.reader import Reader as ModelReader
+from everyword.models.reader.reader import TextReader
 from everyword.models.reader.rows import Side
 from everyword.storage.protocol import Reader, Writer
 from everyword.storage.rows import STATEMENTS
@@ -78,7 +78,7 @@ class Reading(NamedTuple):
     by_llm: LLMReading = LLMReading()  # findings of an LLM
 
 
-def read_new(reader: Reader, model: ModelReader | None, rows: Iterable[tuple[int, Event]]) -> dict[int, EventReading]:
+def read_new(reader: Reader, model: TextReader | None, rows: Iterable[tuple[int, Event]]) -> dict[int, EventReading]:
     """Read events with the model, but those whose reading is stored."""
     rows = list(rows)
     if model is None or not rows:
@@ -101,7 +101,7 @@ def event_before(reader: Reader, seq: int, event: Event) -> Event | None:
 def readings_of(
     reader: Reader,
     rows: Iterable[tuple[int, Event]],
-    model: ModelReader | None = None,
+    model: TextReader | None = None,
     found: Mapping[int, EventReading] = MappingProxyType({}),
 ) -> dict[int, Reading]:
     """Give the readings of events: those just `found`, stored ones, and what an LLM found."""
@@ -118,7 +118,7 @@ def _reading(
     found: EventReading | None,
     stored: tuple[str, str] | None,
     by_llm: str | None,
-    model: ModelReader | None,
+    model: TextReader | None,
 ) -> Reading:
     name = model.name if found is not None and model is not None else stored[0] if stored else ""
     compared: dict[str, str] = {}
@@ -145,7 +145,7 @@ def _reading(
 def derive(
     writer: Writer,
     readings: Sequence[tuple[int, Reading]],
-    model: ModelReader | None,
+    model: TextReader | None,
     abouts: set[str] | None = None,
     numbers: Mapping[str, int] = MappingProxyType({}),
 ) -> None:
@@ -180,7 +180,7 @@ def _tags(reading: Reading) -> tuple[str, ...]:
 
 
 def derive_anew(
-    writer: Writer, model: ModelReader | None, abouts: set[str], seqs: Sequence[int], reread: Iterable[int] = ()
+    writer: Writer, model: TextReader | None, abouts: set[str], seqs: Sequence[int], reread: Iterable[int] = ()
 ) -> list[int]:
     """Derive the statements about some subjects again from the remaining events; give the events that this changed.
 
@@ -204,7 +204,7 @@ class Reread(NamedTuple):
     renamed: bool  # whether its names changed
 
 
-def read_without(writer: Writer, model: ModelReader | None, seqs: Sequence[int]) -> dict[int, Reread]:
+def read_without(writer: Writer, model: TextReader | None, seqs: Sequence[int]) -> dict[int, Reread]:
     """Read events again whose turn before is forgotten: it may have helped to understand them."""
     upto, again = writer.cursor(STATEMENTS), dict[int, Reread]()
     stored = writer.model_readings(seqs)
@@ -230,7 +230,7 @@ def _retag(writer: Writer, seq: int, event: Event) -> None:
     writer.put_changes((seq, change_of(event, REJECT, reason)) for reason in reading.by_llm.refused)
 
 
-def _forget_verdicts(writer: Writer, model: ModelReader, readings: Mapping[int, Reading], seqs: Iterable[int]) -> None:
+def _forget_verdicts(writer: Writer, model: TextReader, readings: Mapping[int, Reading], seqs: Iterable[int]) -> None:
     """Forget how statements compare to those of some events, which were read again."""
     stale = {_short(statement_id(draft)) for seq in seqs if seq in readings for draft in readings[seq].accepted}
     for seq, reading in readings.items():
@@ -259,7 +259,7 @@ class _Known(Struct):
     """What is current, as this transaction sees it, and the journal of what it did."""
 
     writer: Writer
-    model: ModelReader | None
+    model: TextReader | None
     numbers: Mapping[str, int]
     changes: list[tuple[int, Change]] = field(default_factory=list[tuple[int, Change]])
 
