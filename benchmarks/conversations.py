@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, cast
 from benchmarks.measure import console
 from everyword import Memory
 from everyword.models.reader.decoding import PAIRS, FoundEntity, FoundStatement
-from everyword.models.reader.reader import Reader, TurnReading
+from everyword.models.reader.reader import TextReader, TurnReading
 from everyword.models.reader.rows import Side, Turn
 from everyword.text.spans import prose
 from everyword.types.events import Span
@@ -62,7 +62,7 @@ def fill(path: Path, events: int) -> None:
     told = tell(events)
     with Memory.open(path, EMBEDDER, durability="normal", background=False) as memory:
         # The engine would load the installed reader, which takes some 10 ms an event.
-        vars(memory.scope.engine)["reader"] = cast("Reader", LabelledReader(told))
+        vars(memory.scope.engine)["reader"] = cast("TextReader", LabelledReader(told))
         for first in range(0, events, BATCH):
             memory.add_many(told.events[first : first + BATCH])
             if first % (10 * BATCH) == 0:

@@ -172,9 +172,9 @@ def _talks(path: Path) -> int:
 
 def _reading(asked: argparse.Namespace) -> int:
     from evals.reading import as_json, as_table, load, measure
-    from everyword.models.reader.reader import Reader
+    from everyword.models.reader.reader import TextReader
 
-    reader = Reader.shipped() if asked.model is None else Reader.in_folder(asked.model)
+    reader = TextReader.shipped() if asked.model is None else TextReader.in_folder(asked.model)
     found, sure = measure(load(asked.data, split=asked.split), reader)
     if asked.json is not None:
         asked.json.write_text(as_json(found), encoding="utf-8")

@@ -24,7 +24,7 @@ from evals.tasks.reading import read_jsonl
 from everyword.knowledge.comparing import CLOSING, Verdict, verdict_of
 from everyword.knowledge.reading import EventReading, ReadStatement, read_event, turn_of
 from everyword.models.reader.decoding import GOALS, PAIRS
-from everyword.models.reader.reader import Reader
+from everyword.models.reader.reader import TextReader
 from everyword.models.reader.rows import Side
 from everyword.text.dates import find_dates, write_date
 from everyword.types.events import Event, Span
@@ -60,7 +60,7 @@ def load(paths: Sequence[Path], *, split: str | None) -> list[Conversation]:
     return chosen
 
 
-def measure(conversations: Sequence[Conversation], reader: Reader) -> tuple[dict[str, Score], Sure]:
+def measure(conversations: Sequence[Conversation], reader: TextReader) -> tuple[dict[str, Score], Sure]:
     """Read all turns and score them; give also how sure the reader was of what it found."""
     sure: Sure = defaultdict(list)
 
@@ -98,7 +98,7 @@ def _rates(counts: Any) -> tuple[float, float, float]:
     return precision, recall, 2 * precision * recall / max(1e-9, precision + recall)
 
 
-def _counts(conversation: Conversation, read: Read, reader: Reader, sure: Sure) -> Counts:
+def _counts(conversation: Conversation, read: Read, reader: TextReader, sure: Sure) -> Counts:
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
 
     def add(name: str, right: int, found: int, told: int) -> None:
@@ -159,7 +159,7 @@ def _count_pairs(
     add: Callable[[str, int, int, int], None],
     conversation: Conversation,
     events: Sequence[Event],
-    reader: Reader,
+    reader: TextReader,
     sure: Sure,
 ) -> None:
     for pair in conversation.pairs:

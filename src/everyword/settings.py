@@ -56,8 +56,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     reader: str | None = None
     # False: only settle() derives concepts.
     fold: bool = True
-    # How concepts are found and named: "general", "personal", "software" ..., or a TOML file. A graph keeps its profile
-    # until rebuild(). None: EVERYWORD_PROFILE, or "general".
+    # What an LLM that names concepts is told about the domain: "general", "personal", "software" ..., or a TOML file,
+    # which may also set how readily concepts are found. A graph keeps its profile until rebuild(). None:
+    # EVERYWORD_PROFILE, or "general".
     profile: str | None = None
     # Whether settle() lets an LLM, if there is one, read events for what the reader misses. False queues no jobs.
     llm_extract: bool = True

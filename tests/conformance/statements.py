@@ -288,6 +288,22 @@ class StatementsConformance:
             assert reader.stating(["ana"]) == [one, still, moved]
             assert reader.abouts_of([still]) == {"ana"}
 
+    def test_a_statement_can_get_the_number_back_that_it_had(self, store: Store) -> None:
+        made = drafts(["I live in Lisbon", "I moved to Porto"])
+        seqs = put(store, made)
+        first, second = (stated(one.event) for one in made)
+        with store.writer(SPACE) as writer:
+            writer.put_statement(seqs[0], first)
+            writer.put_statement(seqs[1], second)
+            numbers = writer.statement_numbers(seqs)
+            writer.drop_statements(["ana"])
+            writer.put_statement(seqs[1], second)
+            writer.put_statement(seqs[0], first, number=numbers[first.id])
+        with store.reader(SPACE) as reader:
+            assert reader.statement_numbers([seqs[0]]) == {first.id: numbers[first.id]}
+            assert reader.statement_numbers([seqs[1]])[second.id] > numbers[second.id]
+            assert [one.id for _, one in reader.statements(StatementFilter(), limit=9)] == [first.id, second.id]
+
     # Tags
 
     def test_tags_are_counted_and_filter_events(self, store: Store) -> None:

@@ -121,6 +121,16 @@ def test_else_the_reader_decides(verdict: Verdict, action: Action) -> None:
     assert decide(new, [old], always(verdict)).action is action
 
 
+def test_a_value_that_was_planned_fulfils_the_plan() -> None:
+    old = known("I live in Lisbon", relation="lives_in", value="Lisbon")
+    given = {"relation": "moves_to", "value": "Porto", "entities": ("Porto",)}
+    plan = known("I'm moving to Porto in April", StatementKind.PLAN, 1, **given)
+    new = draft("I live in Porto now", days=40, relation="lives_in", value="Porto")
+    outcome = decide(new, [plan, old], never)
+    assert (outcome.action, outcome.target, outcome.ended, outcome.fulfilled) == (Action.UPDATE, old, (plan,), plan)
+    assert decide(replace(new, value="Faro"), [plan, old], never).fulfilled is None
+
+
 def test_a_plan_whose_date_is_long_over_is_not_done_by_a_later_deed() -> None:
     date = SaidDate(MONDAY + timedelta(days=5), MONDAY + timedelta(days=6), "on Saturday")
     plan = known("I'll go camping with the kids on Saturday", StatementKind.PLAN, date=date)

@@ -8,12 +8,14 @@ import sqlite3
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from clocks import Clock
 from everyword import AsyncMemory, Memory
 from everyword.errors import InvalidInput, InvalidSetting, NotFound
+from everyword.knowledge.concept_graph import load_profile
 from everyword.types.concepts import Debt, EdgeKind
 from everyword.types.serialization import to_json
 
@@ -367,6 +369,18 @@ def test_a_profile_that_cannot_be_read_is_told(tmp_path: Path, text: str) -> Non
     profile.write_text(text)
     with pytest.raises(InvalidSetting, match="profile"):
         Memory.open(":memory:", "none", profile=str(profile))
+
+
+def test_a_profile_may_be_in_the_home_folder_and_one_that_is_kept_from_us_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "bees.toml").write_text('prompt = "Bees."')
+    assert load_profile("~/bees.toml").prompt == "Bees."
+    monkeypatch.setattr(Path, "read_text", Mock(side_effect=PermissionError("no")))
+    (tmp_path / "locked.toml").write_text("")
+    with pytest.raises(InvalidSetting, match="can't be read"):
+        load_profile("~/locked.toml")
 
 
 def test_an_unknown_profile_is_named_with_those_there_are() -> None:

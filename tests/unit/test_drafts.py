@@ -36,6 +36,7 @@ def reading(
         date=None,
         confidence=0.9,
         lasting=float(given.get("lasting", 0.8)),  # type: ignore[arg-type]
+        relation_confidence=float(given.get("likely", 1.0)),  # type: ignore[arg-type]
     )
     found = [
         ReadName(Span(text.index(name), text.index(name) + len(name)), name, type, 0.99)
@@ -63,6 +64,13 @@ def test_a_reading_is_kept_as_spans_and_read_back() -> None:
     assert "Porto" not in body
     assert from_body(event, body) == found
     assert from_body(event, to_body(EventReading())) == EventReading()
+
+
+def test_a_relation_that_is_hardly_likely_claims_no_fact() -> None:
+    text, given = "I'm on the desk", {"relation": "job", "value": "desk"}
+    assert claim(text, "attribute", **given, likely=0.5) is not None
+    assert claim(text, "attribute", **given, likely=0.4) is None
+    assert one_draft(text, "attribute", relation="dose", value="desk", likely=0.1).slot is not None  # no fact anyway
 
 
 @pytest.mark.parametrize(

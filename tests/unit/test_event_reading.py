@@ -12,7 +12,7 @@ from evals.reading import calibration_error, same_date, scores
 from everyword import Memory
 from everyword.knowledge.reading import read_event, said_date, turn_of
 from everyword.models.reader import decoding
-from everyword.models.reader.reader import Reader, TurnReading
+from everyword.models.reader.reader import TextReader, TurnReading
 from everyword.models.reader.rows import RowWriter, Side, Turn, sentences
 from everyword.models.tokenizers import Encoding, open_tokenizer
 from everyword.models.weights import EVERYWORD_SMALL, find_model
@@ -48,7 +48,7 @@ def test_two_readers_find_the_same_with_the_same_confidence() -> None:
         turn_of(Event(text=text, speaker="Ana", at=MONDAY, recorded_at=MONDAY))
         for text in ("I moved to Lisbon with Ben, and I like it.", PASTED, "Call Dr. Bashir by Friday! " * 40)
     ]
-    readers = [Reader.shipped() for _ in range(2)]  # each with a session of its own
+    readers = [TextReader.shipped() for _ in range(2)]  # each with a session of its own
     first, second = ([reader.read(turn, turns[0]) for turn in turns] for reader in readers)
     assert first == second
     assert all(reading.statements for reading in first)
@@ -65,7 +65,26 @@ def test_two_readers_find_the_same_with_the_same_confidence() -> None:
 )
 def test_a_statement_keeps_both_marks_of_a_pair(text: str, whole: str) -> None:
     event = Event(text=text, speaker="Ana", at=MONDAY, recorded_at=MONDAY)
-    assert read_event(Reader.shipped(), event).statements[0].quote == whole
+    assert read_event(TextReader.shipped(), event).statements[0].quote == whole
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "From now on never touch Cargo.lock without asking me",
+        "Please use config.yaml instead of settings.py from now on",
+        "We deploy with Fly.io and Python 3.12",
+        "The old regex parser in src/parse.rs falls over on German invoices",
+    ],
+)
+def test_a_word_with_marks_in_it_is_never_cut(text: str) -> None:
+    event = Event(text=f"{text}.", speaker="Ana", at=MONDAY, recorded_at=MONDAY)
+    found = read_event(TextReader.shipped(), event)
+    assert [one.quote for one in found.statements] == [text]
+    values = [text[slice(*one.value)] for one in found.statements if one.value]
+    words = [word for said in (*values, *(one.text for one in found.names)) for word in said.split()]
+    assert words
+    assert set(words) <= set(text.split())
 
 
 def test_what_was_redacted_is_a_mark_at_the_end_of_a_statement_and_no_statement() -> None:
@@ -82,7 +101,7 @@ def test_what_was_redacted_is_a_mark_at_the_end_of_a_statement_and_no_statement(
 def test_a_single_letter_at_the_end_is_no_conjunction() -> None:
     for text in ("I take vitamin E", "I work at Factory E", "my favourite letter is Y"):
         event = Event(text=text, speaker="Ana", at=MONDAY, recorded_at=MONDAY)
-        assert [one.quote for one in read_event(Reader.shipped(), event).statements] == [text]
+        assert [one.quote for one in read_event(TextReader.shipped(), event).statements] == [text]
 
 
 def test_a_statement_does_not_end_in_a_conjunction() -> None:
@@ -93,7 +112,7 @@ def test_a_statement_does_not_end_in_a_conjunction() -> None:
     )
     for text in texts:
         event = Event(text=text, speaker="Ana", at=MONDAY, recorded_at=MONDAY)
-        quotes = [one.quote for one in read_event(Reader.shipped(), event).statements]
+        quotes = [one.quote for one in read_event(TextReader.shipped(), event).statements]
         assert quotes
         assert [one for one in quotes if one.endswith((" and", " because"))] == []
 
@@ -109,6 +128,8 @@ def test_a_statement_does_not_end_in_a_conjunction() -> None:
          "Rui and Inês want to hang in Lousã on Sunday"),
         ("Sure. The old tenant of Dona Graça would go out", "Dona Graça would go out", "plan",
          "The old tenant of Dona Graça would go out"),
+        ("I have to go there for the 10:30 train. Bye", "I have to go there for", "task",
+         "I have to go there for the 10:30 train"),
         ("It is what I dreamt of. Bye", "It is what I dreamt of", "insight", "It is what I dreamt of"),
         ("It was on but I slept", "It was on", "event", "It was on"),
         ("I wrote to my sister Ana", "my sister Ana", "relationship", "my sister Ana"),
@@ -157,7 +178,7 @@ def _quotes(text: str, *found: tuple[str, str]) -> list[str]:
         )
         for words, kind in found
     ]
-    reader = cast("Reader", _Found(*statements))
+    reader = cast("TextReader", _Found(*statements))
     return [one.quote for one in read_event(reader, _turn(text)).statements]
 
 

@@ -34,7 +34,7 @@ from everyword.models.http_client import RetryPolicy
 from everyword.models.llm.client import load_llm
 from everyword.models.llm.json_schema import read_json
 from everyword.models.protocol import Reply
-from everyword.models.reader.reader import Reader
+from everyword.models.reader.reader import TextReader
 from everyword.settings import Settings
 from everyword.storage.opening import open_store
 from everyword.types.events import Event, Span
@@ -321,7 +321,7 @@ def test_a_reading_is_kept_whole_and_its_quotes_are_read_from_the_event() -> Non
 
 def test_what_the_reader_found_stays_its_own() -> None:
     here = event("I live in Lisbon. I hate mornings.")
-    reader = Reader.shipped()
+    reader = TextReader.shipped()
     drafts = drafts_of(here, read_by_model(reader, here), reader.name)
     lisbon = next(draft for draft in drafts if draft.value == "Lisbon")
     same = statement(lisbon.quote, "Ana: I live in Lisbon", kind=lisbon.kind.value)

@@ -198,6 +198,15 @@ def test_forgetting_an_event_takes_what_was_written_of_its_session_along(tmp_pat
         assert b"Nakamura" not in stored
 
 
+def test_forgetting_the_first_event_of_a_session_leaves_its_summary_to_be_written(clock: MovedClock) -> None:
+    with serving(writing(MAST)) as server, remembering(server, clock, llm_extract=False) as memory:
+        ids = hold(memory, ["I paid Nakamura for the mast.", *TALK])
+        memory.forget(ids=[ids[0]])
+        clock.pass_by(minutes=11)
+        memory.admin.settle()
+        assert [one.text for one in written(memory)] == [MAST["text"]]
+
+
 def test_no_llm_no_job(clock: MovedClock) -> None:
     with Memory.open(":memory:", embedder="none", clock=clock) as memory:
         hold(memory)

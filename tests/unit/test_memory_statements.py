@@ -299,6 +299,17 @@ def test_a_correction_is_the_next_version(memory: Memory) -> None:
     assert memory.get(right.event_id).text == "Ana lives in Faro."
 
 
+def test_a_correction_is_as_old_as_it_says_or_as_what_it_corrects(memory: Memory) -> None:
+    memory.add("I live in Lisbon.", speaker="Ana", at="2025-06-05T10:00Z")
+    first = memory.correct(the(memory, "Lisbon").id, "I live in Faro.")
+    assert first.valid_from is not None
+    assert first.valid_from.isoformat()[:10] == "2025-06-05"
+    right = memory.correct(first.id, "I live in Faro since July 8, 2025.")
+    assert (right.valid_from, right.date.words) == (datetime(2025, 7, 8, tzinfo=UTC), "since July 8, 2025")
+    assert memory.statement(first.id).valid_to == right.valid_from
+    assert [(one.object_name, one.valid_from) for one in memory.facts("Ana")] == [("Faro", right.valid_from)]
+
+
 def test_events_tell_the_history_of_all_that_they_state(memory: Memory) -> None:
     lisbon = memory.add("I live in Lisbon. I like jazz.", speaker="Ana", at="2026-01-05T10:00Z")
     memory.add("I moved to Porto.", speaker="Ana", at="2026-03-05T10:00Z")
@@ -537,6 +548,18 @@ def test_a_story_without_its_middle_goes_on_from_what_is_left(memory: Memory) ->
     assert "Porto" not in repr(told)
     assert the(memory, "Lisbon").valid_to == the(memory, "Madrid").valid_from
     assert memory.admin.verify().ok
+
+
+def test_what_is_derived_again_as_before_keeps_its_place_and_is_no_news(memory: Memory) -> None:
+    _, gone, _ = say(memory, "I like jazz.", "I live in Lisbon.", "I need to call the bank by May 4.")
+    assert len(memory.statements()) == 3
+    position = memory.changes(after="now").position
+    memory.forget(ids=[gone])
+    assert [one.quote for one in memory.statements(newest_first=True)] == [
+        "I need to call the bank by May 4",
+        "I like jazz",
+    ]
+    assert [one.kind for one in memory.changes(after=position)] == ["forgotten"]
 
 
 def test_links_go_by_the_turns_that_are_left(memory: Memory) -> None:

@@ -103,3 +103,64 @@ def test_a_question_right_after_writing_knows_what_was_written() -> None:
         for text, speaker, at in HOME:
             other.add(text, speaker=speaker, session=at[:7], at=at)
         assert other.recall("Where does Ana live?", k=1)[0].event.text == NEW
+
+
+JOB = [
+    ("I work as a physiotherapist at Praxis Nordlicht.", "2025-09-02T10:00Z"),
+    ("I need to renew my passport.", "2025-09-03T10:00Z"),
+    ("I renewed my passport.", "2025-09-09T10:00Z"),
+    ("I got the job! I start at Clínica Boavista on October 5, four days a week.", "2026-09-24T10:00Z"),
+    ("The first week at Clínica Boavista was great.", "2026-10-11T10:00Z"),
+]
+
+
+def test_what_a_fulfilled_plan_began_holds_from_then_on() -> None:
+    with Memory.open(":memory:") as memory:
+        for text, at in JOB:
+            memory.add(text, speaker="Marta", session=at[:7], at=at, key=text)
+        employers = [(one.object_name, one.valid_to is None) for one in memory.facts("Marta", "works_at")]
+        assert employers == [("Praxis Nordlicht", False), ("Clínica Boavista", True)]
+        (began,) = (one.valid_from for one in memory.facts("Marta", "works_at") if one.open)
+        assert began is not None
+        assert began.date().isoformat() == "2026-10-05"
+        hits = {hit.event.text: hit for hit in memory.recall("Where does Marta work?", k=5)}
+        assert hits[JOB[0][0]].replaced_at == began
+        assert hits[JOB[3][0]].replaced_at is None
+        assert "Clínica Boavista" in memory.ask("Where does Marta work?").text
+        assert "Nordlicht" not in memory.wake_up().text
+        memory.forget(keys=[JOB[-1][0]])
+        assert [(one.object_name, one.open) for one in memory.facts("Marta", "works_at")] == [
+            ("Praxis Nordlicht", True)
+        ]
+
+
+def test_a_task_that_was_done_is_not_said_to_be_no_longer_so() -> None:
+    with Memory.open(":memory:") as memory:
+        for text, at in JOB[1:3]:
+            memory.add(text, speaker="Marta", session=at[:10], at=at)
+        done = next(hit for hit in memory.recall("Did Marta renew her passport?") if hit.event.text == JOB[1][0])
+        assert done.replaced_by is not None
+        assert done.replaced_at is None
+        assert "no longer so" not in memory.context("Did Marta renew her passport?").text
+
+
+def test_an_instruction_whose_reason_is_over_says_so() -> None:
+    rule = "I'm allergic to hazelnuts, so please never suggest recipes with them."
+    over = "The new allergist says I'm not allergic to hazelnuts any more."
+    with Memory.open(":memory:") as memory:
+        memory.add(rule, speaker="Marta", session="1", at="2025-09-10T10:00Z")
+        assert f"Standing instructions\n[1] Marta: {rule}" in memory.context("Suggest a dessert recipe for Marta").text
+        memory.add(over, speaker="Marta", session="2", at="2026-11-08T10:00Z")
+        (line,) = (one for one in memory.context("Suggest a dessert recipe for Marta").text.splitlines() if rule in one)
+        assert "no longer so since 8 November 2026" in line
+
+
+def test_an_instruction_whose_reason_was_retracted_is_none() -> None:
+    rule = "I'm allergic to hazelnuts, so please never suggest recipes with them."
+    with Memory.open(":memory:") as memory:
+        memory.add(rule, speaker="Marta", session="1", at="2025-09-10T10:00Z")
+        (reason,) = (one for one in memory.statements() if "allergic" in one.quote)
+        memory.retract(reason.id, reason="never_true")
+        text = memory.context("Suggest a dessert recipe for Marta").text
+        assert "Standing instructions" not in text
+        assert f"{rule} (retracted)" in text

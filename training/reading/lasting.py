@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from onnx import numpy_helper
 
 from everyword.models.reader.decoding import columns
-from everyword.models.reader.reader import ABOUT, MODEL, Reader
+from everyword.models.reader.reader import ABOUT, MODEL, TextReader
 from training.reading import corpus
 from training.reading.evaluation import gold_tokens
 from training.reading.examples import Writer, statements_of
@@ -54,7 +54,7 @@ def main() -> None:
     graph = onnx.load(arguments.model / MODEL)
     about = json.loads((arguments.model / ABOUT).read_text())
     conversations = corpus.load(talk=arguments.talk, pools=arguments.pools)
-    extend(graph, about, list(_seen(graph, Reader.in_folder(arguments.model), conversations)))
+    extend(graph, about, list(_seen(graph, TextReader.in_folder(arguments.model), conversations)))
     (arguments.model / MODEL).write_bytes(graph.SerializeToString())
     (arguments.model / ABOUT).write_text(json.dumps(about, indent=1) + "\n")
 
@@ -96,7 +96,7 @@ def logistic(rows: Floats, labels: Floats, ridge: float) -> tuple[Floats, float]
     return scaled, float(weight[-1] - mean @ scaled)
 
 
-def _seen(graph: onnx.ModelProto, product: Reader, conversations: list[corpus.Conversation]) -> Iterator[Seen]:
+def _seen(graph: onnx.ModelProto, product: TextReader, conversations: list[corpus.Conversation]) -> Iterator[Seen]:
     """Run the network up to its last layer on every statement that somebody decided about."""
     inner = onnx.ModelProto()
     inner.CopyFrom(graph)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from everyword.models.reader.decoding import PAIRS, Matrix, Thresholds, columns
-from everyword.models.reader.reader import Reader
+from everyword.models.reader.reader import TextReader
 from everyword.models.reader.rows import JoinedRow, ReadingRow, prefix
 from training.reading import corpus
 from training.reading.corpus import Conversation
@@ -27,7 +27,7 @@ from training.reading.export import SMALL
 class OnnxRunner:
     """Runs the product's reader on one row at a time."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: TextReader) -> None:
         self._reader = reader
 
     def read(self, rows: Sequence[ReadingRow]) -> list[Matrix]:
@@ -82,7 +82,7 @@ def main() -> None:
         about["temperatures"],
     )
     writer = Writer(SMALL / "tokenizer.json")
-    runner, recall = OnnxRunner(Reader.in_folder(arguments.model)), Recall()
+    runner, recall = OnnxRunner(TextReader.in_folder(arguments.model)), Recall()
     conversations = [one for one in corpus.load(talk=arguments.talk) if one.split == arguments.split]
     if arguments.most:
         conversations = conversations[:: max(1, len(conversations) // arguments.most)]

@@ -20,7 +20,7 @@ from everyword.knowledge.sessions import summary_of, told_in
 from everyword.knowledge.statements import event_before
 from everyword.models.protocol import LateInteraction
 from everyword.models.reader.decoding import FoundAnswer
-from everyword.models.reader.reader import Reader
+from everyword.models.reader.reader import TextReader
 from everyword.models.reader.rows import Side
 from everyword.retrieval.answer import (
     ASKS_DONE,
@@ -56,7 +56,7 @@ from everyword.retrieval.context import (
 )
 from everyword.retrieval.instructions import Excerpt, bearing_on, sentences_around, standing_instructions
 from everyword.retrieval.query_analysis import Analysis, Shape, analyse
-from everyword.storage.protocol import Reader as StoreReader
+from everyword.storage.protocol import Reader
 from everyword.storage.rows import FACTS, STATEMENTS, FactFilter
 from everyword.text.terms import question_terms
 from everyword.types.events import Answer, Citation, Context, Filter, Hit, Hits, Span, SummaryPart
@@ -118,7 +118,7 @@ def answer_from_memory(
 
 
 def _holding_answers(
-    scope: Scope, model: Reader, question: str, asked: Analysis, hits: Sequence[Hit], which: Filter, now: datetime
+    scope: Scope, model: TextReader, question: str, asked: Analysis, hits: Sequence[Hit], which: Filter, now: datetime
 ) -> tuple[list[ReadAnswer], float]:
     """Read the answers that hold, the best first, and the chance that it is right."""
     read = _read(scope, model, question, hits)
@@ -130,7 +130,7 @@ def _holding_answers(
     return rank_answers(read, model.answer_least, replaces, several=asks_for_several(question, asked))
 
 
-def _read(scope: Scope, model: Reader, question: str, hits: Sequence[Hit]) -> list[ReadAnswer]:
+def _read(scope: Scope, model: TextReader, question: str, hits: Sequence[Hit]) -> list[ReadAnswer]:
     """Let the reader look for the answer in the first hits, each with the turn before it."""
     with scope.reader() as reader:
         before = {hit.seq: event_before(reader, hit.seq, hit.event) for hit in hits[:READ_HITS]}
@@ -145,7 +145,7 @@ def _read(scope: Scope, model: Reader, question: str, hits: Sequence[Hit]) -> li
     return read_answers(hits, answer, model.answer_rank)
 
 
-def _replacing(model: Reader) -> Callable[[Hit, Hit], float]:
+def _replacing(model: TextReader) -> Callable[[Hit, Hit], float]:
     """Let the reader tell how likely the quote of the later of two hits takes the place of the earlier one's."""
 
     def side(hit: Hit) -> Side:
@@ -237,7 +237,7 @@ def pack_hits(
     )
 
 
-def _session_lines(reader: StoreReader, hits: Sequence[Hit], which: Filter) -> list[Excerpt]:
+def _session_lines(reader: Reader, hits: Sequence[Hit], which: Filter) -> list[Excerpt]:
     """Read what the sessions of the best hits were about, as far as it still holds."""
     sessions = dict.fromkeys(hit.event.session for hit in hits if hit.event.session is not None)
     about = [
@@ -251,7 +251,7 @@ def _session_lines(reader: StoreReader, hits: Sequence[Hit], which: Filter) -> l
     return [one for one in found if all(stated.status is Status.CURRENT for stated in over.get(one.seq, ()))]
 
 
-def _facts(scope: Scope, reader: StoreReader, asked: Analysis, which: Filter, now: datetime) -> list[Excerpt]:
+def _facts(scope: Scope, reader: Reader, asked: Analysis, which: Filter, now: datetime) -> list[Excerpt]:
     """Read the quotes of what is true of the people and things that a question names, the latest first."""
     found: list[FactDraft] = []
     for name in asked.names:
@@ -263,7 +263,7 @@ def _facts(scope: Scope, reader: StoreReader, asked: Analysis, which: Filter, no
     return _excerpts(reader, [(one.event_id, one.span) for one in latest], which)
 
 
-def _excerpts(reader: StoreReader, quoted: Sequence[tuple[str, Span]], which: Filter) -> list[Excerpt]:
+def _excerpts(reader: Reader, quoted: Sequence[tuple[str, Span]], which: Filter) -> list[Excerpt]:
     """Find the events of quotes, without those that a filter holds back."""
     known = reader.known(id for id, _ in quoted)
     allowed = reader.matching(which, among=[one.seq for one in known.values()])
@@ -274,7 +274,7 @@ def _excerpts(reader: StoreReader, quoted: Sequence[tuple[str, Span]], which: Fi
     ]
 
 
-def _bearing_rules(scope: Scope, reader: StoreReader, question: str, which: Filter) -> list[Excerpt]:
+def _bearing_rules(scope: Scope, reader: Reader, question: str, which: Filter) -> list[Excerpt]:
     """Choose the user's standing instructions that bear on a question."""
     rules = standing_instructions(reader, which)
     if not rules:

@@ -89,7 +89,7 @@ class FenceKey:
 
 
 if TYPE_CHECKING:
-    from everyword.models.reader.reader import Reader
+    from everyword.models.reader.reader import TextReader
 
 LLMSpec = str | LLM | None
 RerankerSpec = str | Reranker | None
@@ -157,7 +157,7 @@ class Engine:
         return load_reranker(self.reranker_spec, folder=self.models.folder, llm=self.llm)
 
     @cached_property
-    def reader(self) -> Reader | None:
+    def reader(self) -> TextReader | None:
         """Load the model that reads events into statements and names; None where there is none."""
         from everyword.models.reader.reader import load_reader  # imports numpy
 

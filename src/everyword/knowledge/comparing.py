@@ -25,7 +25,17 @@ from everyword.text.terms import question_terms
 from everyword.types.events import Event, Json, Span
 from everyword.types.graph import RELATIONS, name_key
 from everyword.types.records import SPEAKER, Reason, RecordKind
-from everyword.types.statements import BY_HAND, TO_DO, Stance, Statement, StatementDraft, StatementKind, Status
+from everyword.types.statements import (
+    BY_HAND,
+    DONE,
+    TO_DO,
+    Slot,
+    Stance,
+    Statement,
+    StatementDraft,
+    StatementKind,
+    Status,
+)
 from everyword.types.times import as_datetime
 
 MOST_COMPARED = 3  # known statements that the reader compares with a new one: each takes some 8 ms
@@ -43,6 +53,7 @@ _MAY_CLOSE = 0.5
 _SETTLING = frozenset((*TO_DO, StatementKind.EVENT, StatementKind.DECISION, StatementKind.FACT))
 _LEAST_SETTLING = 0.3  # confidence in a statement that settles one; below it, most are wrong in unscripted talk
 _STILL_TOLD = timedelta(days=60)  # after its date, in which people tell that something was done
+_BEGINS = {"moves_to": "lives_in"}  # relations that only plans have, and the one that holds when they came true
 _OWN = re.compile(r"\b(?:I|me|my|mine)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d[\d.,:]*")
 
@@ -78,6 +89,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     reason: str
     target: Statement | None = None
     ended: tuple[Statement, ...] = ()  # what is over besides
+    fulfilled: Statement | None = None  # the plan or task among these that was done
     ends_at: datetime | None = None  # UPDATE, RETRACT: when the target ended. ADD: since when the draft itself is past
 
 
@@ -117,7 +129,8 @@ def decide(draft: StatementDraft, known: Sequence[Statement], compare: Compare |
     near = _nearest(draft, [one for one in known if one.status is Status.CURRENT and one.valid_to is None])
     outcome = _over(draft, near) or _in_slot(draft, near, compare) or _repeated(draft, near)
     if outcome is not None:
-        return outcome
+        plan = _come_true(draft, near) if outcome.action is Action.UPDATE else None
+        return outcome if plan is None else replace(outcome, ended=(plan,), fulfilled=plan)
     closed: list[Outcome] = []
     if compare is None:
         return Outcome(action=Action.ADD, reason="nothing known changes")
@@ -133,7 +146,8 @@ def decide(draft: StatementDraft, known: Sequence[Statement], compare: Compare |
         return Outcome(action=Action.ADD, reason="nothing known changes")
     first = next((one for one in closed if one.action is Action.UPDATE), closed[0])
     others = [one.target for one in closed if one is not first and one.target is not None]
-    return replace(first, ended=tuple(others))
+    fulfilled = next((one.fulfilled for one in closed if one.fulfilled is not None), None)
+    return replace(first, ended=tuple(others), fulfilled=fulfilled)
 
 
 def ended_at(draft: StatementDraft, known: Statement) -> datetime | None:
@@ -158,8 +172,51 @@ def _closing(draft: StatementDraft, known: Statement, verdict: Verdict) -> Outco
         return Outcome(action=Action.UPDATE, target=known, ends_at=ends, reason="takes its place")
     if verdict is Verdict.FULFILS and known.kind not in TO_DO:
         return None
-    reason = "done" if verdict is Verdict.FULFILS else "no longer so"
-    return Outcome(action=Action.RETRACT, target=known, ends_at=ends, reason=reason)
+    if verdict is Verdict.FULFILS:
+        return Outcome(action=Action.RETRACT, target=known, ends_at=ends, reason=DONE, fulfilled=known)
+    return Outcome(action=Action.RETRACT, target=known, ends_at=ends, reason="no longer so")
+
+
+def begun(draft: StatementDraft, plan: StatementDraft) -> StatementDraft | None:
+    """Say what holds since a draft said that a plan came true: a home or an employer, in the words of the plan.
+
+    None where the plan was to do something once, or names nobody and no place.
+    """
+    attribute = plan.slot.attribute if plan.slot else None
+    meaning = meaning_of(_BEGINS.get(attribute or "", attribute))
+    if meaning is None or plan.negated or not any(name in (plan.value or "") for name in plan.entities):
+        return None
+    relation = RELATIONS[meaning.relation]
+    if not relation.single or relation.object is None:
+        return None
+    told = draft.valid_from or draft.valid_to
+    # "In September", said to be done on the 20th, may have been that day.
+    since = plan.date.start if plan.date is not None and (told is None or plan.date.end <= told) else told
+    return StatementDraft(
+        kind=StatementKind.EVENT,
+        content=plan.content,
+        category=plan.category,
+        quote=plan.quote,
+        event_id=draft.event_id,
+        span=plan.span,
+        speaker=plan.speaker,
+        about=plan.about,
+        confidence=plan.confidence,
+        valid_from=since,
+        entities=plan.entities,
+        slot=Slot(plan.about or "", relation.name),
+        value=plan.value,
+        stance=Stance.CHANGED,
+    )
+
+
+def put_into_effect(new: StatementDraft, outcome: Outcome, known: Sequence[Statement]) -> Outcome:
+    """Let what a fulfilled plan began take the place of what is known in the same relation."""
+    old = _in_slot(new, [one for one in known if one.valid_to is None], None)
+    if old is None or old.action is not Action.UPDATE or outcome.action is not Action.RETRACT:
+        return outcome
+    over = (*((outcome.target,) if outcome.target else ()), *outcome.ended)
+    return replace(old, ended=over, fulfilled=outcome.fulfilled)
 
 
 def _over(draft: StatementDraft, near: Sequence[Statement]) -> Outcome | None:
@@ -205,6 +262,17 @@ def _in_slot(draft: StatementDraft, near: Sequence[Statement], compare: Compare 
         relation = meaning.relation.replace("_", " ")
         reason = f"{relation}: {one.value!r} became {draft.value!r}"
         return Outcome(action=Action.UPDATE, target=one, ends_at=ended_at(draft, one), reason=reason)
+    return None
+
+
+def _come_true(draft: StatementDraft, near: Sequence[Statement]) -> Statement | None:
+    """Find the plan of what a draft says to hold now: "I'm moving to Porto", and then "I live in Porto"."""
+    for one in near:
+        new = begun(draft, one) if one.kind in TO_DO else None
+        if new is None or _relation(new) != _relation(draft):
+            continue
+        if name_key(new.value or "") == name_key(draft.value or ""):
+            return one
     return None
 
 
@@ -323,16 +391,19 @@ def correction_of(event: Event) -> Correction | None:
 
 
 def corrected(event: Event, target: Statement, read: Sequence[StatementDraft] = ()) -> StatementDraft:
-    """Make the next version of a statement from the words of its correction; `read` is what the reader found in it."""
-    kept: dict[str, Any] = {field.name: getattr(target, field.name) for field in fields(StatementDraft)}
-    kept |= {"content": event.text, "quote": event.text, "span": Span(0, len(event.text))}
-    kept |= {"value": _value(event, target, read), "stance": Stance.CHANGED, "confidence": 1.0, "extractor": BY_HAND}
-    kept |= {"event_id": event.id, "speaker": event.speaker, "date": None, "valid_from": event.at, "valid_to": None}
-    return StatementDraft(**kept)
+    """Make the next version of a statement from the words of its correction; `read` is what the reader found in it.
 
-
-def _value(event: Event, target: Statement, read: Sequence[StatementDraft]) -> str:
-    """Take the value that a correction gives the relation of its target; without one, all its words."""
+    It says what was so instead, not what changed today: without a time of its own it has that of its target.
+    """
     relation = target.slot and compared_as(target.slot.attribute)
-    values = (one.value for one in read if relation and one.slot and compared_as(one.slot.attribute) == relation)
-    return next((value for value in values if value), event.text)
+    fitting = [one for one in read if relation and _relation(one) == relation]
+    dated = next((one for one in (*fitting, *read) if one.date is not None), None)
+    since = target.valid_from
+    if dated is not None and dated.date is not None and dated.valid_from == dated.date.start:
+        since = dated.valid_from
+    kept: dict[str, Any] = {field.name: getattr(target, field.name) for field in fields(StatementDraft)}
+    kept |= {"content": event.text, "quote": event.text, "span": Span(0, len(event.text)), "event_id": event.id}
+    kept |= {"value": next((one.value for one in fitting if one.value), event.text), "speaker": event.speaker}
+    kept |= {"date": dated.date if dated is not None else target.date, "valid_from": since, "valid_to": None}
+    kept |= {"stance": Stance.CHANGED, "confidence": 1.0, "extractor": BY_HAND}
+    return StatementDraft(**kept)

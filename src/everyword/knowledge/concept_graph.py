@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -459,7 +458,7 @@ def membership(event: str, concept: str, kind: EdgeKind, reason: str, weight: fl
     return AddEdge(source=event, target=concept, kind=kind, weight=weight, reason=reason, grounded_in=(event,))
 
 
-# Profiles: how readily concepts are found in a domain, and what an LLM that names them is told about it
+# Profiles: what an LLM that names concepts is told about a domain; a file also says how readily they are found
 
 _LONGEST = 1 << 16  # bytes of a profile
 
@@ -499,19 +498,20 @@ def load_profile(name: str) -> Profile:
     """Load a profile by its name, or a TOML file by its path."""
     if name in _BUILT_IN:
         return Profile(name=name, prompt=_BUILT_IN[name])
-    if not os.path.isfile(name):
+    path = Path(name).expanduser()
+    if not path.is_file():
         known = ", ".join(_BUILT_IN)
         raise InvalidSetting(f"There is no profile {name!r}.", fix=f"Choose one of {known}, or name a TOML file.")
-    if os.path.getsize(name) > _LONGEST:
-        raise InvalidSetting(f"The profile {name} is too large.", fix="A profile is a small file.")
     try:
-        told = tomllib.loads(Path(name).read_text(encoding="utf-8", errors="replace"))
+        if path.stat().st_size > _LONGEST:
+            raise ValueError("it is too large")
+        told = tomllib.loads(path.read_text(encoding="utf-8", errors="replace"))
         unknown = sorted(told.keys() - {"prompt", "thresholds"})
         if unknown:
             raise ValueError(f"it has no setting {unknown[0]!r}")
         thresholds = Thresholds(**_checked(told.get("thresholds", {})))
-        return Profile(name=Path(name).stem, thresholds=thresholds, prompt=str(told.get("prompt", "")))
-    except (tomllib.TOMLDecodeError, TypeError, AttributeError, ValueError) as error:
+        return Profile(name=path.stem, thresholds=thresholds, prompt=str(told.get("prompt", "")))
+    except (OSError, tomllib.TOMLDecodeError, TypeError, AttributeError, ValueError) as error:
         raise InvalidSetting(
             f"The profile {name!r} can't be read: {error}.", fix="See docs/folding.md for its form."
         ) from error

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
+from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -75,7 +76,7 @@ _PAGE = 256  # events
 DRY_RUN_EVENTS = 5_000  # folded by a dry run at most
 _MOST_CACHED = 64  # graphs in one process
 # Sizes at which a concept is worded anew, compared with its neighbours, and linked if it has no link.
-_REVIEWED_AT = frozenset((6, 12, 24, 48, 96, 192, 384, 768))
+_REVIEWED_AT = (6, 12, 24, 48, 96, 192, 384, 768)
 
 
 class GraphCache:
@@ -253,6 +254,7 @@ def _fold_event(executor: Executor, moment: Moment, cause: Cause) -> None:
     executor.begin(cause, moment)
     plan = joining(graph, moment)
     changed = [one.target for one in plan.operations if isinstance(one, AddEdge)]
+    sizes = {id: graph.nodes[id].size for id in changed}
     executor.run(plan, Debt.REINFORCEMENT)
     if not changed:
         executor.loosen(moment)
@@ -262,7 +264,7 @@ def _fold_event(executor: Executor, moment: Moment, cause: Cause) -> None:
             executor.run(relating(graph, graph.nodes[id], moment), Debt.COMPLETION)
         changed = list(made)
     for id in changed:
-        if graph.nodes[id].size in _REVIEWED_AT:
+        if bisect(_REVIEWED_AT, sizes.get(id, 0)) < bisect(_REVIEWED_AT, graph.nodes[id].size):
             executor.reword(id)
             if not executor.linked(id):
                 executor.run(relating(graph, graph.nodes[id], moment), Debt.COMPLETION)

@@ -47,6 +47,9 @@ _TYPES: Mapping[str, EntityType] = {
     "event": EntityType.TOPIC,
     "other": EntityType.TOPIC,
 }
+# The chance that a statement is one, of its kind and with its relation, from which on it claims a fact. Of 370 facts
+# with one value at a time in the conversations for choosing .72 are right, .63 without; 20 of 233 right ones go.
+_LEAST_CHANCE = 0.4
 _JOBS = frozenset(("job", "role", "has_role", "position"))
 # What lasts until it ends. What happened once does not end.
 STATES = frozenset((StatementKind.ATTRIBUTE, StatementKind.PREFERENCE, StatementKind.RELATIONSHIP, StatementKind.HABIT))
@@ -111,7 +114,10 @@ def _draft(event: Event, reading: EventReading, one: ReadStatement, model: str) 
 
 
 def _relation(reading: EventReading, one: ReadStatement) -> str | None:
-    """Tell the relation of a statement; a job whose value is a name is an employer."""
+    """Tell the relation of a statement, unless it would claim a fact unsurely; a named job is an employer."""
+    chance = round(one.confidence, 3) * one.relation_confidence  # the same of a reading that was stored
+    if meaning_of(one.relation) is not None and chance < _LEAST_CHANCE:
+        return None
     if one.relation not in _JOBS or one.value is None:
         return one.relation
     value = one.value
@@ -119,7 +125,7 @@ def _relation(reading: EventReading, one: ReadStatement) -> str | None:
 
 
 def content_of(quote: str, about: str | None) -> str:
-    """Word a statement: its quote, behind the name of whom it is about unless the quote has that."""
+    """Word a statement: its quote, after the name of whom it is about unless the quote has that."""
     plain = " ".join(quote.split())
     named = about is None or about.casefold() in normalize("NFC", plain).casefold()
     return plain if named else f"{about}: {plain}"

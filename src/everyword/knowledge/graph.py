@@ -9,26 +9,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import NamedTuple, cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from everyword.knowledge.claims import ToldFact, When, claims_of, named_values, overlap, told_facts
-from everyword.knowledge.comparing import Action, correction_of
+from everyword.knowledge.comparing import Action, begun, correction_of
 from everyword.knowledge.llm.summaries import forget_written
 from everyword.knowledge.names import SPEAKER_VOTE, NameIndex
 from everyword.knowledge.reading import NAMELESS, is_assistant, said_by_user, speaker_name
 from everyword.knowledge.timeline import timeline
 from everyword.storage.protocol import Reader, Writer
-from everyword.storage.rows import FACTS, SPEAKS, FactKey, Known, MentionRow, NameRow
+from everyword.storage.rows import FACTS, SPEAKS, SUMMARISE, FactKey, Known, MentionRow, NameRow
 from everyword.storage.sql.graph import fact_line, single_of
 from everyword.types.events import Event, Span
 from everyword.types.graph import RELATIONS, EntityType, FactDraft, KnownName, Mention, entity_id, name_key
 from everyword.types.records import RecordKind, events_of, speaks_for
-from everyword.types.statements import BY_HAND, Statement, StatementDraft
+from everyword.types.statements import BY_HAND, DONE, Statement, StatementDraft
 from everyword.types.times import to_micros
-from everyword.types.trust import effective_at, states_nothing
+from everyword.types.trust import effective_at, source_of, states_nothing
 
 _OF_STATEMENTS = (RecordKind.CORRECTION.value, RecordKind.RETRACTION.value)
 _INDEX = "names"  # key of the name index in the process cache of a space
@@ -44,6 +45,7 @@ class Stated(NamedTuple):
     mentions: Sequence[Mention] = ()
     llm_facts: Sequence[ToldFact] = ()  # facts from an LLM
     extractor: str = ""  # the LLM
+    likely: Mapping[Span, float] = MappingProxyType({})  # how likely a statement has its relation
 
 
 def add_events(writer: Writer, stated: Sequence[Stated]) -> None:
@@ -158,7 +160,10 @@ def _put_edits(writer: Writer, edits: Sequence[Stated]) -> None:
 
 
 def _put_ends(writer: Writer, stated: Sequence[Stated]) -> list[int]:
-    """End the claims of statements that these events closed; give the events that ended something."""
+    """End the claims of statements that these events closed, and begin what plans that came true were about.
+
+    Give the events that changed something.
+    """
     own = {one.seq: one.event for one in stated if one.drafts and one.event.record is None}
     made = {one.id: (seq, one) for seq, several in writer.statements_of(sorted(own)).items() for one in several}
     ending: list[int] = []
@@ -170,12 +175,27 @@ def _put_ends(writer: Writer, stated: Sequence[Stated]) -> list[int]:
         seq, said = made[change.statement_id]
         target = writer.statement(change.target_id)
         held = [one for one in _claims_under(writer, change.target_id) if one.event_id != own[seq].id]
-        if target is not None and held:
-            ended = _ends(held, own[seq], target.valid_to or own[seq].at)
-            ends = [replace(one, span=said.span, quote=said.quote, extractor=said.extractor) for one in ended]
-            writer.put_claims([(seq, draft) for draft in dict.fromkeys(ends)])
+        if target is None:
+            continue
+        claims = _begins(writer, own[seq], said, target) if change.reason == DONE else []
+        if held:
+            claims += _ends(held, own[seq], target.valid_to or own[seq].at)
+        claims = [replace(one, span=said.span, quote=said.quote, extractor=said.extractor) for one in claims]
+        if claims:
+            writer.put_claims([(seq, draft) for draft in dict.fromkeys(claims)])
             ending.append(seq)
     return ending
+
+
+def _begins(writer: Writer, event: Event, said: Statement, plan: Statement) -> list[FactDraft]:
+    """Claim what holds since an event said that a plan came true."""
+    new, known = begun(said, plan), writer.known([plan.event_id]).get(plan.event_id)
+    if new is None or known is None:
+        return []
+    named = mentions_of(known.event, writer.mentions(seqs=[known.seq]))
+    when = When(valid_from=new.valid_from, begun_by=new.valid_from, holds_at=event.at)
+    claims = claims_of(said_by_user(known.event), [new], named, NameIndex(writer.space))
+    return [replace(_edited(one, event), source=source_of(event), **when._asdict()) for one in claims]
 
 
 def _voids(held: Sequence[FactDraft], event: Event) -> list[FactDraft]:
@@ -291,7 +311,10 @@ def _claims(space: str, mentions: Sequence[Mention], stated: Stated) -> list[Fac
         return []
     forms = NameIndex(space)  # each name is itself, so that the claims of an event do not depend on other entities
     own = {*map(forms.form_of, mentions), *([] if speaker == NAMELESS else [entity_id(space, speaker)])}
-    drafts = claims_of(event, stated.drafts, mentions, forms)
+    drafts = [
+        replace(draft, confidence=round(draft.confidence * stated.likely.get(draft.span, 1.0), 3))
+        for draft in claims_of(event, stated.drafts, mentions, forms)
+    ]
     # Keep the reader's version of a claim that both found: it exists before the LLM answers.
     ruled = {(draft.subject, draft.relation, draft.object) for draft in drafts}
     found = told_facts(event, speaker, mentions, stated.llm_facts, forms, stated.extractor) if stated.llm_facts else []
@@ -444,6 +467,7 @@ class Going(Struct, frozen=True, kw_only=True):
     lost: Mapping[str, _Lost]  # lost votes, by name id
     keys: frozenset[FactKey]
     sessions: frozenset[str]
+    owed: frozenset[str]  # sessions whose summary waits for a job of one of these events
 
 
 def going(writer: Writer, seqs: Iterable[int]) -> Going:
@@ -453,11 +477,13 @@ def going(writer: Writer, seqs: Iterable[int]) -> Going:
     lost: dict[str, _Lost] = {}
     for row in writer.mentions(seqs=gone):
         lost.setdefault(row.name, _Lost()).add(row, events[row.seq])
+    owed = {events[seq].session for seq in writer.job_seqs(SUMMARISE) if seq in events}
     return Going(
         seqs=frozenset(gone),
         lost=lost,
         keys=frozenset(bearing_on(writer, gone)),
         sessions=frozenset(event.session for event in events.values() if event.session is not None),
+        owed=frozenset(session for session in owed if session is not None),
     )
 
 
@@ -476,7 +502,7 @@ def graph_without(writer: Writer, going: Going) -> None:
         writer.drop_loose_pins()
     fold(writer, going.keys)
     rehome(writer)
-    forget_written(writer, sorted(going.sessions))
+    forget_written(writer, sorted(going.sessions), going.owed)
 
 
 class _Lost(Struct):

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from everyword.lazy_patterns import lazy_pattern
 from everyword.models.reader.decoding import FoundEntity, FoundStatement
-from everyword.models.reader.reader import Reader, TurnReading
+from everyword.models.reader.reader import TextReader, TurnReading
 from everyword.text.dates import DateMention, find_dates
 from everyword.text.rendering import speaker_of
 from everyword.text.spans import Composed, composed, prose
@@ -29,6 +29,7 @@ from everyword.types.trust import states_nothing
 USER = "user"  # the speaker of an event that names none
 NAMELESS = "Speaker"  # how statements name whoever said what nobody signed; no person of the graph
 _DONE = "done"
+_PEOPLE = "people"
 _RELATIONSHIP = "relationship"
 _CONFIDENCE = 8  # its place in a stored statement
 _REDACTED = lazy_pattern(r"[^\S\n]*\[redacted: [^\]\n]*\]")
@@ -51,7 +52,7 @@ _WORD_BEFORE = lazy_pattern(r"\w[^\S\n]+\Z")
 _JOINS = lazy_pattern(r"(?:and|or|but)\s", re.IGNORECASE)
 _WORD_FOLLOWS = lazy_pattern(r"[^\S\n]+(?!(?:and|or|but|because)\b)[\w$£€\"“]", re.IGNORECASE)
 _CLAUSE_EDGE = lazy_pattern(
-    r"(?<![.!?…])[.!?…]++(?=\s|\Z)|[;:,()\n]|\s[-–—]++\s|\s(?:and|or|but|because)\s|\Z", re.IGNORECASE
+    r"(?<![.!?…])[.!?…]++(?=\s|\Z)|[;:,](?=\s|\Z)|[()\n]|\s[-–—]++\s|\s(?:and|or|but|because)\s|\Z", re.IGNORECASE
 )
 _MOST_ADDED = 80  # characters; a message without punctuation has no clauses
 # Kinds whose dates lie behind the speaker, and ahead of them; verbs decide for the others.
@@ -89,6 +90,7 @@ class ReadStatement(Struct, frozen=True):
     date: SaidDate | None
     confidence: float
     lasting: float  # how likely it is worth telling unasked weeks later
+    relation_confidence: float = 1.0  # that it has this relation, or one of the same meaning
 
 
 class EventReading(Struct, frozen=True):
@@ -113,7 +115,7 @@ def speaker_name(event: Event) -> str:
     return speaker_of(event) or NAMELESS
 
 
-def read_event(reader: Reader, event: Event, before: Event | None = None) -> EventReading:
+def read_event(reader: TextReader, event: Event, before: Event | None = None) -> EventReading:
     """Read an event; `before` is the one before it in its session. What programs report states nothing."""
     if states_nothing(event) or event.record not in (None, RecordKind.CORRECTION):
         return EventReading()
@@ -136,7 +138,7 @@ def read_event(reader: Reader, event: Event, before: Event | None = None) -> Eve
     return EventReading(tuple(names), tuple(one for one in statements if one.about not in own))
 
 
-def _read(reader: Reader, turn: EventTurn, previous: EventTurn | None) -> TurnReading:
+def _read(reader: TextReader, turn: EventTurn, previous: EventTurn | None) -> TurnReading:
     """Read a turn with composed letters, as the reader has learned them; give spans of the turn as it is."""
     letters = composed(turn.text)
     if letters is None:
@@ -181,7 +183,20 @@ def _statement(
         date=said_date(turn.text, span, event.at, kind=one.kind, state=one.state),
         confidence=one.score * one.kind_score,
         lasting=one.lasting,
+        relation_confidence=_likely(one),
     )
+
+
+def _likely(one: FoundStatement) -> float:
+    """Add up the chances of the relations that mean the same; which one it is between people, their words say."""
+    from everyword.knowledge.claims import BETWEEN_PEOPLE, compared_as  # compiles patterns: not for who only asks
+
+    def meaning(name: str) -> str | None:
+        relation = compared_as(name)
+        return _PEOPLE if relation in BETWEEN_PEOPLE else relation
+
+    own = meaning(one.relation or "")
+    return round(sum(chance for name, chance in one.relation_scores.items() if meaning(name) == own), 3)
 
 
 def _whole_phrases(text: str, span: Span, room: Span) -> Span:
@@ -218,6 +233,7 @@ def to_body(reading: EventReading, compared: dict[str, str] | None = None) -> st
                 one.value,
                 round(one.confidence, 3),
                 round(one.lasting, 3),
+                one.relation_confidence,
             ]
             for one in reading.statements
         ],
@@ -245,8 +261,9 @@ def from_body(event: Event, body: str) -> EventReading:
             date=said_date(text, Span(a, b), event.at, kind=kind, state=state),
             confidence=score,
             lasting=lasting,
+            relation_confidence=likely[0] if likely else 1.0,
         )
-        for a, b, kind, mode, state, about, relation, value, score, lasting in held["statements"]
+        for a, b, kind, mode, state, about, relation, value, score, lasting, *likely in held["statements"]
     ]
     return EventReading(tuple(names), tuple(statements))
 

@@ -17,17 +17,20 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from everyword.errors import Closed
+from everyword.knowledge.claims import meaning_of
 from everyword.knowledge.comparing import (
     Action,
     Compare,
     Correction,
     Outcome,
     Verdict,
+    begun,
     corrected,
     correction_of,
     decide,
     ended_at,
     keys_of,
+    put_into_effect,
     same_subject,
     verdict_of,
 )
@@ -44,12 +47,12 @@ from everyword.knowledge.reading import (
 )
 from everyword.knowledge.reading import from_body as reading_from_body
 from everyword.models.onnx import each
-from everyword.models.reader.reader import Reader as ModelReader
+from everyword.models.reader.reader import TextReader
 from everyword.models.reader.rows import Side
 from everyword.storage.protocol import Reader, Writer
 from everyword.storage.rows import STATEMENTS
 from everyword.types.events import Change, Event, Span, fingerprint
-from everyword.types.statements import Stance, Statement, StatementDraft, Status, adopt, statement_id
+from everyword.types.statements import DONE, Stance, Statement, StatementDraft, Status, adopt, statement_id
 from everyword.types.times import from_micros, to_micros
 from everyword.types.trust import HIGHEST_LEVEL, effective_at, level_of
 
@@ -79,7 +82,7 @@ class Reading(NamedTuple):
 
 def read_new(
     reader: Reader,
-    model: ModelReader | None,
+    model: TextReader | None,
     rows: Iterable[tuple[int, Event]],
     stopping: threading.Event | None = None,
 ) -> dict[int, EventReading]:
@@ -111,7 +114,7 @@ def event_before(reader: Reader, seq: int, event: Event) -> Event | None:
 def readings_of(
     reader: Reader,
     rows: Iterable[tuple[int, Event]],
-    model: ModelReader | None = None,
+    model: TextReader | None = None,
     found: Mapping[int, EventReading] = MappingProxyType({}),
 ) -> dict[int, Reading]:
     """Give the readings of events: those just `found`, stored ones, and what an LLM found."""
@@ -128,7 +131,7 @@ def _reading(
     found: EventReading | None,
     stored: tuple[str, str] | None,
     by_llm: str | None,
-    model: ModelReader | None,
+    model: TextReader | None,
 ) -> Reading:
     name = model.name if found is not None and model is not None else stored[0] if stored else ""
     compared: dict[str, str] = {}
@@ -155,11 +158,15 @@ def _reading(
 def derive(
     writer: Writer,
     readings: Sequence[tuple[int, Reading]],
-    model: ModelReader | None,
+    model: TextReader | None,
     abouts: set[str] | None = None,
+    numbers: Mapping[str, int] = MappingProxyType({}),
 ) -> None:
-    """Compare the statements of events with known ones, in the order of arrival; abouts: only these subjects."""
-    state = _Known(writer, model)
+    """Compare the statements of events with known ones, in the order of arrival.
+
+    abouts: only these subjects. numbers: row numbers that statements had before they were dropped, by id.
+    """
+    state = _Known(writer, model, numbers)
     if abouts is None:
         writer.put_tags({seq: tags for seq, reading in readings if (tags := _tags(reading))})
     kept: dict[int, str] = {}
@@ -186,18 +193,19 @@ def _tags(reading: Reading) -> tuple[str, ...]:
 
 
 def derive_anew(
-    writer: Writer, model: ModelReader | None, abouts: set[str], seqs: Sequence[int], reread: Iterable[int] = ()
+    writer: Writer, model: TextReader | None, abouts: set[str], seqs: Sequence[int], reread: Iterable[int] = ()
 ) -> list[int]:
     """Derive the statements about some subjects again from the remaining events; give the events that this changed.
 
     reread: events that were read again, so that others have to be compared with them again.
     """
-    before = _ids_of(writer, seqs)
+    # What is derived as before keeps its place, and is no news for those who read on from a number.
+    before, numbers = _ids_of(writer, seqs), writer.statement_numbers(seqs)
     writer.drop_statements(sorted(abouts))
     readings = readings_of(writer, sorted(writer.fetch(seqs).items()))
     if model is not None:
         _forget_verdicts(writer, model, readings, reread)
-    derive(writer, sorted(readings.items()), model, abouts)
+    derive(writer, sorted(readings.items()), model, abouts, numbers)
     after = _ids_of(writer, seqs)
     return [seq for seq in readings if before.get(seq) != after.get(seq)]
 
@@ -209,7 +217,7 @@ class Reread(NamedTuple):
     renamed: bool  # whether its names changed
 
 
-def read_without(writer: Writer, model: ModelReader | None, seqs: Sequence[int]) -> dict[int, Reread]:
+def read_without(writer: Writer, model: TextReader | None, seqs: Sequence[int]) -> dict[int, Reread]:
     """Read events again whose turn before is forgotten: it may have helped to understand them."""
     upto, again = writer.cursor(STATEMENTS), dict[int, Reread]()
     stored = writer.model_readings(seqs)
@@ -235,7 +243,7 @@ def _retag(writer: Writer, seq: int, event: Event) -> None:
     writer.put_changes((seq, change_of(event, REJECT, reason)) for reason in reading.by_llm.refused)
 
 
-def _forget_verdicts(writer: Writer, model: ModelReader, readings: Mapping[int, Reading], seqs: Iterable[int]) -> None:
+def _forget_verdicts(writer: Writer, model: TextReader, readings: Mapping[int, Reading], seqs: Iterable[int]) -> None:
     """Forget how statements compare to those of some events, which were read again."""
     stale = {_short(statement_id(draft)) for seq in seqs if seq in readings for draft in readings[seq].accepted}
     for seq, reading in readings.items():
@@ -256,14 +264,16 @@ def stated_in(seq: int, reading: Reading) -> Stated:
     """Give what the graph needs of a reading."""
     by_llm = reading.by_llm
     drafts = reading.drafts if reading.event.record is not None else reading.accepted
-    return Stated(seq, reading.event, drafts, mentions_in(reading.found), by_llm.facts, by_llm.extractor)
+    likely = {one.span: one.relation_confidence for one in reading.found.statements}
+    return Stated(seq, reading.event, drafts, mentions_in(reading.found), by_llm.facts, by_llm.extractor, likely)
 
 
 class _Known(Struct):
     """What is current, as this transaction sees it, and the journal of what it did."""
 
     writer: Writer
-    model: ModelReader | None
+    model: TextReader | None
+    numbers: Mapping[str, int]
     changes: list[tuple[int, Change]] = field(default_factory=list[tuple[int, Change]])
 
     def like(self, draft: StatementDraft) -> list[Statement]:
@@ -302,12 +312,14 @@ class _Known(Struct):
         return {one.id: level_of(found[one.event_id].event) if one.event_id in found else 0 for one in statements}
 
     def add(self, seq: int, statement: Statement) -> None:
-        self.writer.put_statement(seq, statement, _hashed(_about(statement), keys_of(statement)))
+        keys = _hashed(_about(statement), keys_of(statement))
+        self.writer.put_statement(seq, statement, keys, number=self.numbers.get(statement.id))
 
-    def close(self, statement: Statement, outcome: Outcome, event: Event) -> None:
+    def close(self, statement: Statement, outcome: Outcome, event: Event, *, over: bool = True) -> None:
+        """Close a statement; over: what it says holds no more, so that it ends."""
         status = Status.SUPERSEDED if outcome.action is Action.UPDATE else Status.RETRACTED
         at = to_micros(event.recorded_at)[0]
-        ends = outcome.ends_at or effective_at(event)
+        ends = outcome.ends_at or effective_at(event) if over else None
         self.writer.close_statement(statement.id, status=status, valid_to=ends, at=at)
 
     def undo(self, statement: Statement) -> None:
@@ -350,6 +362,12 @@ def _settle(state: _Known, seq: int, reading: Reading, draft: StatementDraft, *,
     if outcome.action is Action.ADD and id in reading.follows:
         followed = state.writer.statement(reading.follows[id])
         outcome = _as_stated(draft, followed) or outcome
+    new = begun(draft, outcome.fulfilled) if outcome.fulfilled is not None else None
+    if new is not None:
+        outcome = put_into_effect(new, outcome, state.like(new))
+        if meaning_of(draft.slot and draft.slot.attribute) is None and new.value and new.value in draft.quote:
+            draft = replace(draft, slot=new.slot, value=new.value)
+    holding = outcome.fulfilled if new is not None else None  # the plan, which is no goal any more, and true
     outcome = _by_trust(state, event, draft, outcome)
     target = outcome.target.id if outcome.target else None
     if outcome.action is Action.NONE:
@@ -360,12 +378,13 @@ def _settle(state: _Known, seq: int, reading: Reading, draft: StatementDraft, *,
     follows = target if outcome.action in (Action.UPDATE, Action.RETRACT) else None
     statement = adopt(draft, recorded_at=event.recorded_at, replaces=follows, superseded_at=late)
     if outcome.target is not None and outcome.target.status is Status.CURRENT and follows is not None:
-        state.close(outcome.target, outcome, event)
+        state.close(outcome.target, outcome, event, over=outcome.target is not holding)
     state.add(seq, statement)
     state.note(seq, event, outcome.action, outcome.reason, statement.id, target)
     for other in outcome.ended:
-        ended = Outcome(action=Action.RETRACT, reason="over with it", target=other, ends_at=ended_at(draft, other))
-        state.close(other, ended, event)
+        reason = DONE if other is outcome.fulfilled else "over with it"
+        ended = Outcome(action=Action.RETRACT, reason=reason, target=other, ends_at=ended_at(draft, other))
+        state.close(other, ended, event, over=other is not holding)
         state.note(seq, event, ended.action, ended.reason, statement.id, other.id)
 
 
@@ -440,15 +459,19 @@ def _correct(state: _Known, seq: int, reading: Reading, abouts: set[str] | None)
         # Noted anyway, so that this event is derived again together with its target.
         state.note(seq, event, Action.NONE, f"by {event.speaker}, when it held no more", None, target.id)
         return
+    added = None
+    ended = until or event.at
+    if action is Action.UPDATE:
+        drafts = [_in_zone(draft, event) for draft in reading.drafts]
+        added = adopt(corrected(event, target, drafts), recorded_at=event.recorded_at, replaces=target.id)
+        ended = ended_at(added, target) or ended
     if never_true:
         state.undo(target)
         reason = f"retracted by {event.speaker}: it was never true"
     else:
         reason = f"retracted by {event.speaker}: no longer true"
-        state.close(target, Outcome(action=action, target=target, ends_at=until or event.at, reason=reason), event)
-    added = None
-    if action is Action.UPDATE:
-        added = adopt(corrected(event, target, reading.drafts), recorded_at=event.recorded_at, replaces=target.id)
+        state.close(target, Outcome(action=action, target=target, ends_at=ended, reason=reason), event)
+    if added is not None:
         state.add(seq, added)
         reason = f"corrected by {event.speaker}"
     state.note(seq, event, action, reason, added.id if added else None, target.id)

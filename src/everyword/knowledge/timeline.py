@@ -1,4 +1,4 @@
-"""Claims -> facts with windows: what was true when, as far as all that was said tells.
+"""Derive facts with validity windows from claims.
 
 The facts about a subject and a relation follow from the set of claims alone, so that no order of arrival, and no
 repetition, changes the result: late news of an older time lands in the past, a newer word closes an older one, and two

@@ -183,7 +183,7 @@ def window(
 
 
 def _lines(items: Sequence[WindowItem]) -> str:
-    """Write the items under the names of their tiers, each behind a dash: no words of theirs begin a line."""
+    """Write the items under the names of their tiers, each after a dash: no words of theirs begin a line."""
     lines: list[str] = []
     for tier in Tier:
         held = [item for item in items if item.tier is tier]
@@ -299,14 +299,16 @@ def palace_in(reader: Reader, *, wing: str | None, rooms: int, drawers: int, as_
                 kinds = tuple(dict.fromkeys(statement.kind.value for statement in stated.get(seq, ())))
                 held.append(Kept(event, kinds))
     totals = reader.wing_counts(as_of=as_of)
-    in_rooms = {name: reader.room_counts(name, as_of=as_of) for name in totals if wing in (None, name)}
+    counts = {name: reader.room_counts(name, as_of=as_of) for name in totals if wing in (None, name)}
+    elsewhere = {name: totals[name] - here[None] for name, here in counts.items()}
+    in_rooms = {name: {id: n for id, n in here.items() if id is not None} for name, here in counts.items()}
     return Palace(
         wings=tuple(
             PalaceWing(
                 name=name,
                 events=totals[name],
                 rooms_in_all=len(in_rooms[name]),
-                rooms=tuple(_rooms(shown.get(name, {}), in_rooms[name], totals[name], rooms, topics.concepts)),
+                rooms=tuple(_rooms(shown.get(name, {}), in_rooms[name], elsewhere[name], rooms, topics.concepts)),
             )
             for name in sorted(in_rooms, key=lambda name: (-totals[name], name or ""))
         ),
@@ -317,15 +319,14 @@ def palace_in(reader: Reader, *, wing: str | None, rooms: int, drawers: int, as_
 def _rooms(
     shown: Mapping[str | None, Sequence[Kept]],
     counts: Mapping[str, int],
-    total: int,
+    others: int,
     most: int,
     concepts: Mapping[str, Concept],
 ) -> Iterable[Room]:
-    """Open the fullest rooms; events without a concept come last."""
+    """Open the fullest rooms; events without a concept, as many as `others`, come last."""
     known = [id for id in shown if id is not None and id in counts]
     for id in sorted(known, key=lambda id: (-counts[id], id))[:most]:
         yield Room(id=id, label=concepts[id].label, events=counts[id], halls=tuple(_halls(shown[id])))
-    others = total - sum(counts.values())
     if others > 0 and None in shown:
         yield Room(id=None, label=EVERYTHING_ELSE, events=others, halls=tuple(_halls(shown[None])))
 

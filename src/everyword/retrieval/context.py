@@ -75,8 +75,8 @@ class _Line(Struct, frozen=True, dict=True):  # its cached properties need a dic
         return f"{mark} {words}" + (f" ({'; '.join(notes)})" if notes else "")
 
     def _over(self, until: datetime) -> str:
-        if self.replaced_by is None and until <= self.event.at:
-            return "retracted"
+        if until <= self.event.at:
+            return "retracted" if self.replaced_by is None else "corrected"
         return f"no longer so since {day_in_words(until)}"
 
     @cached_property
@@ -207,8 +207,8 @@ def _head(heading: str, excerpts: Sequence[Excerpt], room: int, tokenizer: Token
     """Choose the lines that a head has room for."""
     lines: list[_Line] = []
     cost = tokenizer.count(f"{heading}\n\n")
-    for rank, (event, seq, span) in enumerate(excerpts):
-        line = _Line(event, seq, span, rank)
+    for rank, (event, seq, span, replaced_at, replaced_by) in enumerate(excerpts):
+        line = _Line(event, seq, span, rank, replaced_at, replaced_by)
         more = tokenizer.count(line.rendered(_WIDEST, dated=True) + "\n")
         if cost + more <= room * (_HEAD if lines else _LARGE):
             lines.append(line)

@@ -7,17 +7,19 @@ simple English"), so that a search for the request does not find the instruction
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 import numpy as np
 
 from everyword.models.protocol import LateInteraction, Question
+from everyword.retrieval.superseded import closings_of, lost_reasons
 from everyword.storage.nearest import seq_of
 from everyword.storage.protocol import Reader
 from everyword.storage.rows import Model
 from everyword.text.spans import whole_sentences
 from everyword.types.events import ASSISTANTS, Event, Filter, Hit, Score, Span
-from everyword.types.statements import Statement, StatementKind
+from everyword.types.statements import Statement, StatementKind, Status
 from everyword.types.trust import may_be_shown_unasked
 
 STAGE = "instruction"
@@ -38,6 +40,8 @@ class Excerpt(NamedTuple):
     event: Event
     seq: int
     span: Span
+    replaced_at: datetime | None = None  # since when it is no longer so
+    replaced_by: str | None = None  # the event that says what holds instead
 
 
 def standing_instructions(reader: Reader, which: Filter) -> list[Excerpt]:
@@ -71,7 +75,23 @@ def bearing_on(
         seq = seq_of(row.unit)
         fits[seq] = max(words, fits.get(seq, 0.0))
     bearing = [one for one in rules if fits.get(one.seq, 0.0) >= _BEARS]
-    return sorted(bearing, key=lambda one: -fits[one.seq])[:_MOST]
+    return _with_reasons(reader, sorted(bearing, key=lambda one: -fits[one.seq])[:_MOST])
+
+
+def _with_reasons(reader: Reader, rules: Sequence[Excerpt]) -> list[Excerpt]:
+    """Mark instructions whose reason holds no more; leave out those whose reason was retracted."""
+    stated = reader.statements_of([one.seq for one in rules], closed=True)
+    found: list[Excerpt] = []
+    for rule in rules:
+        told = stated.get(rule.seq, ())
+        over = [
+            reason for one in told if one.status is Status.CURRENT for reason in lost_reasons(rule.event, one, told)
+        ]
+        closings = closings_of(reader, over, None).values()
+        if all(one.by is not None for one in closings):
+            last = max(closings, key=lambda one: one.at or rule.event.at, default=None)
+            found.append(rule._replace(replaced_at=last.at, replaced_by=last.event_id) if last else rule)
+    return found
 
 
 def worth_telling(one: Statement) -> float:
@@ -84,10 +104,18 @@ def end_with_instructions(hits: Sequence[Hit], rules: Sequence[Excerpt], k: int)
     known = {hit.seq for hit in hits[:k]}
     new = [one for one in rules if one.seq not in known][: k // _HITS_FOR_ONE]
     kept = list(hits[: k - len(new)])
-    for event, seq, span in new:
+    for event, seq, span, at, by in new:
         score = Score(stage=STAGE, score=0.0, why="a standing instruction that may bear on it")
         kept.append(
-            Hit(event=event, score=kept[-1].score - _STEP if kept else 0.0, span=span, scores=(score,), seq=seq)
+            Hit(
+                event=event,
+                score=kept[-1].score - _STEP if kept else 0.0,
+                span=span,
+                scores=(score,),
+                seq=seq,
+                replaced_at=at,
+                replaced_by=by,
+            )
         )
     return kept
 

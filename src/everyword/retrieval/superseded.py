@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from datetime import datetime
 from enum import Enum
 from functools import cached_property
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -22,11 +24,11 @@ from everyword.storage.postings import Seqs
 from everyword.storage.protocol import Reader
 from everyword.storage.rows import Known
 from everyword.text.dates.rules import NUMBER_WORD
-from everyword.text.spans import sentences
+from everyword.text.spans import sentences, whole_sentences
 from everyword.text.terms import term_counts
 from everyword.types.events import ASSISTANTS, Event, Hit, Score, Span
 from everyword.types.records import RecordKind
-from everyword.types.statements import Statement, Status
+from everyword.types.statements import DONE, TO_DO, Statement, StatementKind, Status
 from everyword.types.times import day_in_words
 from everyword.types.trust import effective_at, level_of
 
@@ -51,33 +53,69 @@ def current_first(
     """
     first = () if as_of else hits[:DEPTH]
     stated = reader.statements_of([hit.seq for hit in first], closed=True)
-    over = [(hit, old) for hit in first if (old := _over(stated.get(hit.seq, ()), terms)) is not None]
-    if not over:
-        return list(hits)
-    retracted = _retracted(reader) if any(old.status is Status.RETRACTED for _, old in over) else set[str]()
-    chains = reader.versions([old.id for _, old in over if old.id not in retracted])
-    events = reader.known(version.event_id for chain in chains.values() for version in chain)
+    over = [(hit, old) for hit in first if (old := _over(hit.event, stated.get(hit.seq, ()), terms)) is not None]
+    closings = closings_of(reader, [old for _, old in over], allowed)
     order = list(hits)
     for hit, old in over:
+        closing = closings.get(old.id)
+        if closing is None or (closing.by is not None and closing.by[1].seq == hit.seq):
+            continue
         place = next(n for n, one in enumerate(order) if one.seq == hit.seq)
-        if old.id in retracted:
-            order[place] = replace(order[place], replaced_at=old.valid_to)
-            continue
-        last = _last_version(chains.get(old.id, ()), old, events, allowed)
-        if last is None or last[1].seq == hit.seq:
-            continue
-        new, known = last
-        order[place] = replace(order[place], replaced_by=new.event_id, replaced_at=old.valid_to)
-        if not asked.past:
-            order = _with_above(order, place, known, new, day_in_words(old.valid_to) if old.valid_to else "")
+        order[place] = replace(order[place], replaced_by=closing.event_id, replaced_at=closing.at)
+        if closing.by is not None and not asked.past:
+            since = day_in_words(old.valid_to) if old.valid_to else ""
+            order = _with_above(order, place, closing.by[1], closing.by[0], since)
     return order
 
 
-def _over(stated: Sequence[Statement], terms: AbstractSet[int]) -> Statement | None:
+class Closing(NamedTuple):
+    """What closed a statement."""
+
+    at: datetime | None  # since when it is no longer so; None for a plan or task, which was done
+    by: tuple[Statement, Known] | None  # what holds now, or the words that ended it; None if somebody retracted it
+
+    @property
+    def event_id(self) -> str | None:
+        return None if self.by is None else self.by[0].event_id
+
+
+def closings_of(reader: Reader, over: Sequence[Statement], allowed: Seqs | None) -> dict[str, Closing]:
+    """Find what closed statements, by their ids; leave out what may not be shown."""
+    if not over:
+        return {}
+    retracted = _retracted(reader) if any(old.status is Status.RETRACTED for old in over) else set[str]()
+    todos = [old.id for old in over if old.kind in TO_DO and old.status is Status.RETRACTED]
+    done = {one.target_id for one in reader.changes(todos) if one.reason == DONE} if todos else set[str | None]()
+    chains = reader.versions([old.id for old in over if old.id not in retracted])
+    events = reader.known(version.event_id for chain in chains.values() for version in chain)
+    found: dict[str, Closing] = {}
+    for old in over:
+        by = _last_version(chains.get(old.id, ()), old, events, allowed)
+        if by is not None or old.id in retracted:
+            found[old.id] = Closing(None if old.id in done else old.valid_to, by)
+    return found
+
+
+def _over(event: Event, stated: Sequence[Statement], terms: AbstractSet[int]) -> Statement | None:
     """Choose the statement that fits the question best, if it is over and none that holds fits as well."""
     fits = {one.id: len(terms & statement_terms(one).keys()) for one in stated}
     best = max(stated, key=lambda one: (fits[one.id], one.status is Status.CURRENT), default=None)
-    return best if best is not None and best.status is not Status.CURRENT else None
+    if best is None or holds_no_more(best):
+        return best
+    return next(iter(lost_reasons(event, best, stated)), None)
+
+
+def lost_reasons(event: Event, rule: Statement, stated: Sequence[Statement]) -> list[Statement]:
+    """List what holds no more in the sentence of an instruction: "I'm allergic to nuts, so never suggest them"."""
+    if rule.kind is not StatementKind.INSTRUCTION:
+        return []
+    start, end = whole_sentences(event.text, rule.span)
+    return [one for one in stated if holds_no_more(one) and start <= one.span.start and one.span.end <= end]
+
+
+def holds_no_more(statement: Statement) -> bool:
+    """Tell whether a statement is closed and over; a plan that came true is closed, and holds."""
+    return statement.status is not Status.CURRENT and statement.valid_to is not None
 
 
 def statement_terms(statement: Statement) -> Mapping[int, int]:

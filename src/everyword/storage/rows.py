@@ -397,7 +397,7 @@ class Tally(Struct, frozen=True, kw_only=True):
 STATEMENTS, FACTS, CONCEPTS = "statements", "facts", "concepts"
 # The views of the log, in the order in which they are derived, with the version of the code that derives each. Raise a
 # version where the code derives something else: the view is then derived again.
-VIEWS = {STATEMENTS: 4, FACTS: 2, CONCEPTS: 2}
+VIEWS = {STATEMENTS: 5, FACTS: 3, CONCEPTS: 2}
 SCRUB_OWED = "scrub_owed"  # a value of its own for each removal, until what lies on disk has been rewritten
 NOT_OWED = "0"
 FENCE_KEY = "fence_key"  # secret from which fences around recorded text are derived

@@ -141,8 +141,9 @@ class Hit(Struct, frozen=True, kw_only=True):
     span: Span
     scores: tuple[Score, ...] = ()
     seq: int = 0  # position in the log; orders events of the same moment
-    replaced_by: str | None = None  # id of the event that says what holds now instead
-    replaced_at: datetime | None = None  # until when it held; without `replaced_by` if somebody retracted it
+    replaced_by: str | None = None  # id of the event that says what holds now instead, or that it was done
+    # Until when it held; without `replaced_by` if somebody retracted it. None for a plan or task that was done.
+    replaced_at: datetime | None = None
 
     @property
     def text(self) -> str:

@@ -32,6 +32,7 @@ class StatementKind(StrEnum):
 
 
 TO_DO = (StatementKind.PLAN, StatementKind.TASK)  # kinds that are open until they are done or dropped
+DONE = "done"  # the reason in the journal for which one is closed that was fulfilled
 
 
 class Category(StrEnum):

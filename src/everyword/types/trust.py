@@ -46,7 +46,7 @@ TRUST: dict[Source, Trust] = {
     # Mostly the user's own, but anyone can send a mail. The weight puts the user's words first where both agree.
     Source.IMPORT: Trust(level=2, weight=0.95, repeats=0.25, unasked=True),
     # Strangers may control it. A weight of .6 costs .08 where good and average candidates are .1 apart: the line stays
-    # in the list, behind a person's line that says about the same.
+    # in the list, after a person's line that says about the same.
     Source.TOOL: Trust(level=1, weight=0.6, repeats=0.02, unasked=False),
     Source.WEB: Trust(level=1, weight=0.6, repeats=0.02, unasked=False),
 }

@@ -172,14 +172,14 @@ SCHEMA = object_schema(
 
 
 class Noted(NamedTuple):
-    """A draft that was let in, and the statement that the LLM says it ends or takes the place of."""
+    """An accepted draft, and the statement that the LLM says it ends or takes the place of."""
 
     draft: StatementDraft
     follows: str | None
 
 
 def drafted(scene: Scene, statements: Sequence[Entry], extractor: str) -> tuple[list[Noted], list[str]]:
-    """Make drafts of statements that meet the schema; say of each that is not let in why."""
+    """Turn an LLM's statements into drafts; give the reason for each that is rejected."""
     known_names = _names_shown(scene)
     said = question_terms(" ".join((scene.text, *known_names, *(turn.text for turn in scene.before), scene.speaker)))
 
@@ -310,7 +310,7 @@ def _dated(scene: Scene, draft: StatementDraft, when: str) -> StatementDraft:
 
 
 def claimed(scene: Scene, facts: Sequence[Entry], extractor: str) -> tuple[list[ToldFact], list[str]]:
-    """Find in the event what each fact speaks of; say of each that is not let in why."""
+    """Find in the event what each fact speaks of; give the reason for each that is rejected."""
     found, refused = _let_in(facts, lambda one: _fact(scene, one), f"{extractor}: a fact")
     return list({same_fact(fact): fact for fact in reversed(found)}.values())[::-1], refused
 

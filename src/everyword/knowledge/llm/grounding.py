@@ -43,7 +43,7 @@ _POSSESSIVE = re.compile(r"['’]s?$")
 
 
 class Refused(Exception):
-    """Says why a part of an answer is not let in."""
+    """Says why a part of an answer is rejected."""
 
 
 def beyond(text: str, said: Sequence[str], names: Iterable[str] = ()) -> str | None:

@@ -123,7 +123,7 @@ Entry = Mapping[str, Any]
 
 
 class Proposal(NamedTuple):
-    """What an LLM proposed: plans, and why some are none."""
+    """The plans that an LLM proposed, and why others were rejected."""
 
     extractor: str
     plans: list[UpdatePlan]

@@ -36,7 +36,7 @@ SCHEMA = object_schema(sentences=list_schema(_SENTENCE, MOST_SENTENCES))
 
 
 class WrittenSummary(NamedTuple):
-    """What an LLM wrote of a session, and what of it was not let in."""
+    """What an LLM wrote of a session, and what of it was rejected."""
 
     extractor: str
     sentences: tuple[WrittenSentence, ...]
@@ -133,11 +133,11 @@ def written_of(row: WrittenRow | None, events: int) -> tuple[WrittenSentence, ..
     return tuple(WrittenSentence(text=text, event_ids=tuple(ids)) for text, ids in json.loads(row.body))
 
 
-def forget_written(writer: Writer, sessions: Sequence[str]) -> None:
-    """Remove the summaries of sessions that lost events, and queue new ones."""
+def forget_written(writer: Writer, sessions: Sequence[str], owed: Iterable[str]) -> None:
+    """Remove the summaries of sessions that lost events, and queue new ones; also of those whose job went with them."""
     written = writer.written(sessions)
     writer.drop_written(list(written))
-    for session in written:
+    for session in sorted({*written, *owed}):
         owe_summary(writer, session, now=0)
 
 

@@ -36,7 +36,7 @@ class TurnReading(Struct, frozen=True):
     statements: tuple[FoundStatement, ...] = ()
 
 
-class Reader:
+class TextReader:
     """The network with its thresholds. Loads its files when it is first used."""
 
     def __init__(self, files: ModelFiles, words: ModelFiles) -> None:
@@ -44,12 +44,12 @@ class Reader:
         self._session = OpenedOnce(partial(_open, files))
 
     @classmethod
-    def shipped(cls) -> Reader:
+    def shipped(cls) -> TextReader:
         """Open the reader that is installed with Everyword."""
         return cls(find_model(EVERYWORD_READER), find_model(EVERYWORD_SMALL))
 
     @classmethod
-    def in_folder(cls, folder: str | os.PathLike[str]) -> Reader:
+    def in_folder(cls, folder: str | os.PathLike[str]) -> TextReader:
         """Open the reader in a folder: reader.onnx and reader.json."""
         return cls(unpinned_files(Path(folder), (MODEL, ABOUT)), find_model(EVERYWORD_SMALL))
 
@@ -164,8 +164,8 @@ NONE = "none"  # the setting for no reader
 
 
 @cache
-def _shipped() -> Reader:
-    return Reader.shipped()
+def _shipped() -> TextReader:
+    return TextReader.shipped()
 
 
 def is_switched_off(setting: str | None) -> bool:
@@ -173,12 +173,12 @@ def is_switched_off(setting: str | None) -> bool:
     return _chosen(setting) == NONE
 
 
-def load_reader(setting: str | None) -> Reader | None:
+def load_reader(setting: str | None) -> TextReader | None:
     """Load a reader: None for the one that is installed with Everyword, "none", or a folder."""
     chosen = _chosen(setting)
     if not chosen:
         return _shipped()
-    return None if chosen == NONE else Reader.in_folder(chosen)
+    return None if chosen == NONE else TextReader.in_folder(chosen)
 
 
 def _chosen(setting: str | None) -> str | None:

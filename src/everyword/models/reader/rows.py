@@ -81,7 +81,7 @@ BERT = Markers(first=101, end=102, question=1, passage=2, mask=103)
 
 
 class Piece(NamedTuple):
-    """Tokens of one text behind a prefix."""
+    """Tokens of one text after a prefix."""
 
     ids: list[int]
     shapes: list[int]
@@ -145,7 +145,7 @@ class RowWriter:
         self._recent = lru_cache(maxsize=_CACHED_PIECES)(self._written)
 
     def piece(self, text: str, prefix: str = "") -> Piece:
-        """Tokenise a text behind a prefix."""
+        """Tokenise a text after a prefix."""
         return self._recent(text, prefix)
 
     def _written(self, text: str, prefix: str) -> Piece:

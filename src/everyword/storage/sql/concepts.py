@@ -72,8 +72,8 @@ class ConceptRows(SpaceRows):
             of.setdefault(id, []).append(wing)
         return {id: tuple(sorted(wings)) for id, wings in of.items()}
 
-    def room_counts(self, wing: str | None, *, as_of: datetime | None = None) -> dict[str, int]:
-        """Count the events that each labelled concept has in a wing; None for events without a wing."""
+    def room_counts(self, wing: str | None, *, as_of: datetime | None = None) -> dict[str | None, int]:
+        """Count the events that each labelled concept has in a wing (None: without one), and at None those of any."""
         return self._pairs("room_counts", wing=wing, as_of=_micros(as_of))
 
     def concepts_by_id(

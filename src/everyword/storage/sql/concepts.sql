@@ -37,14 +37,14 @@ JOIN fold_nodes node {sqlite: INDEXED BY fold_nodes_id} ON node.space = :space A
 ORDER BY node.number;
 
 -- name: room_counts
-SELECT edge.target, count(*)
+WITH held AS (SELECT edge.target, edge.seq
 FROM fold_edges edge JOIN events event ON {postgres: event.space = edge.space AND} event.seq = edge.seq
 JOIN fold_nodes node ON node.space = edge.space AND node.id = edge.target AND node.label_key <> ''
   AND node.born_at <= :as_of AND (node.closed_at IS NULL OR node.closed_at > :as_of)
 WHERE edge.space = :space AND edge.kind IN ('grounds', 'reinforces') AND edge.born_at <= :as_of
   AND (edge.closed_at IS NULL OR edge.closed_at > :as_of)
-  AND coalesce(event.wing, '') = coalesce(:wing::text, '')
-GROUP BY edge.target;
+  AND coalesce(event.wing, '') = coalesce(:wing::text, ''))
+SELECT target, count(*) FROM held GROUP BY target UNION ALL SELECT NULL, count(DISTINCT seq) FROM held;
 
 -- name: concept_of_label
 SELECT id FROM fold_nodes {sqlite: INDEXED BY fold_nodes_label} WHERE space = $1

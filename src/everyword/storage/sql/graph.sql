@@ -115,7 +115,8 @@ ORDER BY subject, relation, valid_from NULLS FIRST, object, id LIMIT :limit;
 -- name: longest_facts
 SELECT id, subject, relation, object, conflicts, body FROM facts
 WHERE space = :space AND (:subject::text IS NULL OR subject = :subject)
-  AND (valid_from IS NULL OR valid_from < :until::bigint) AND (valid_to IS NULL OR valid_to >= :since::bigint)
+  AND (valid_from IS NULL OR valid_from < :until::bigint)
+  AND (valid_to IS NULL OR valid_to > :since::bigint OR valid_from = valid_to AND valid_from = :since::bigint)
 ORDER BY least(coalesce(valid_to, :until::bigint), :until::bigint)
   - greatest(coalesce(valid_from, :since::bigint), :since::bigint) DESC, id LIMIT :limit;
 

@@ -378,6 +378,10 @@ class Reader(StatementRows, GraphRows, ConceptRows):
         """List the work of a space that waits, oldest first, after a number."""
         return [JobRow(*row) for row in self._rows("jobs_of_space", after, limit, kind)]
 
+    def job_seqs(self, kind: str) -> list[int]:
+        """List the events for which a job of a kind waits."""
+        return self._column("job_seqs", kind)
+
     def job_counts(self) -> dict[str, tuple[int, int]]:
         """Count by kind what waits, and what of it failed before."""
         return {kind: (waiting, failed) for kind, waiting, failed in self._rows("jobs_by_kind")}

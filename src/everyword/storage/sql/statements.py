@@ -50,6 +50,10 @@ class StatementRows(SpaceRows):
             stated.setdefault(row[2], []).append(statement_of(row))
         return stated
 
+    def statement_numbers(self, seqs: Sequence[int]) -> dict[str, int]:
+        """Read the row numbers of what some events state, by id."""
+        return self._pairs("statement_numbers", array(seqs))
+
     def statement_texts(self, seqs: Sequence[int]) -> list[StatementText]:
         """Read what some events state, in few words and fast."""
         rows = self._rows_of("statement_texts", seqs)
@@ -158,9 +162,14 @@ class StatementRows(SpaceRows):
 
 
 class StatementChanges(StatementRows):
-    def put_statement(self, seq: int, statement: Statement, keys: Sequence[int] = ()) -> None:
-        """Add a statement of an event; while it is current, standing_by() finds it by its keys."""
-        number = self.sql.rows("insert_statement", _values(self.into, seq, statement))[0][0]
+    def put_statement(
+        self, seq: int, statement: Statement, keys: Sequence[int] = (), *, number: int | None = None
+    ) -> None:
+        """Add a statement of an event; while it is current, standing_by() finds it by its keys.
+
+        number: that it had before it was dropped; None for the next one.
+        """
+        number = self.sql.rows("insert_statement", (*_values(self.into, seq, statement), number))[0][0]
         if statement.status is Status.CURRENT:
             self._change_each("insert_statement_key", ((key, number) for key in keys))
 

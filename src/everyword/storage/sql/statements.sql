@@ -3,8 +3,12 @@
 -- Statements
 -- name: insert_statement
 INSERT INTO statements
-  (space, id, seq, kind, about, status, replaces, recorded_at, closed_at, valid_from, valid_to, body)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING number;
+  (space, id, seq, kind, about, status, replaces, recorded_at, closed_at, valid_from, valid_to, body, number)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
+  {postgres: coalesce($13::bigint, nextval('row_number'))}{sqlite: $13}) RETURNING number;
+
+-- name: statement_numbers
+SELECT id, number FROM statements WHERE space = $1 AND seq = ANY($2::bigint[]);
 
 -- name: insert_statement_key
 INSERT INTO statement_keys (space, key, number) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING;
