@@ -434,6 +434,32 @@ def test_a_prompt_that_the_model_can_not_read_is_judged_by_its_words(remembered:
         remembered.memory.forget(ids=[said.event.id])
 
 
+def test_a_prompt_gets_another_project_s_lines_only_marked_and_never_its_instructions(home: str) -> None:
+    work = HookActions(home, HookSettings(memory=f"{home}/m.db", resident=False, timeout_s=60.0))
+    said = {"speaker": "user", "role": "user", "at": "2026-02-01T10:00Z"}
+    for wing, text in {
+        "heron": "The staging database of heron is on port 6433.",
+        "osprey": "The staging database of osprey is on port 7777.",
+        "osprey ": "Always write commit messages in Spanish in this repo.",
+        "osprey  ": "The security officer Gustavo has to approve each deploy.",
+    }.items():
+        work.memory.add(text, wing=wing.strip(), session=f"s{len(wing)}{wing}", **said)
+
+    def told(prompt: str, cwd: str) -> str:
+        return work.for_prompt(prompt, "now", cwd)
+
+    port = "On which port is the staging database?"
+    assert ("6433" in told(port, "/x/heron"), "7777" in told(port, "/x/heron")) == (True, False)
+    assert "Spanish" in told("write a commit message", "/x/osprey")
+    assert told("write a commit message", "/x/heron") == ""
+    approval = "Who has to approve a deploy?"
+    assert "(in osprey)" in told(approval, "/x/heron")
+    assert "Gustavo" in told(approval, "/x/osprey")
+    assert "(in osprey)" not in told(approval, "/x/osprey")
+    assert told(approval, "") == told(approval, "/") == ""
+    work.close()
+
+
 def test_a_prompt_gets_nothing_that_the_agent_has_before_its_eyes(remembered: HookActions) -> None:
     assert remembered.for_prompt("What is the staging server called?", "s1") == ""
 

@@ -252,16 +252,21 @@ def test_the_core_set_is_six_tools_in_1200_tokens() -> None:
     assert sum(load_tokenizer().count(json.dumps(tool.listed())) for tool in tools.values()) <= 1_200
 
 
-def test_remember_uses_the_project_s_wing_and_recall_sees_all(tmp_path: Path) -> None:
-    opened = OpenMemory(str(tmp_path / "memory.db"), project_wing="heron", embedder="hashing")
-    opened.memory.add("The boat is called Aurora.", wing="sea")
+def test_a_project_comes_first_and_others_are_named(tmp_path: Path) -> None:
+    opened = OpenMemory(str(tmp_path / "memory.db"), project_wing="heron")
+    opened.memory.add("The boat is called Aurora, and Gustavo has to approve each deploy.", wing="sea")
 
     async def ask(client: Client) -> Any:
         await client.call_tool("remember", {"text": "The parser is called Otter."})
         await client.call_tool("remember", {"text": "The mast is new.", "wing": "sea"})
-        return said(await client.call_tool("recall", {"query": "What is called what?"}))
+        asked_of_all = {"query": "What is called what?"}
+        questions = [asked_of_all, {**asked_of_all, "wing": "sea"}, {"query": "Who has to approve a deploy?"}]
+        return [said(await client.call_tool("recall", question)) for question in questions]
 
-    assert "Aurora" in asked(build(opened), ask)
+    here, there, only_there = asked(build(opened), ask)
+    assert ("Otter" in here, "Aurora" in here) == (True, False)
+    assert ("Otter" in there, "Aurora" in there) == (False, True)
+    assert "(in sea): The boat is called Aurora" in only_there
     assert [event.wing for event in opened.memory.events()] == ["sea", "heron", "sea"]
     opened.close()
     assert wing_of_folder(str(tmp_path / "heron")) == "heron"

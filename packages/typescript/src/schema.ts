@@ -1891,6 +1891,8 @@ export interface operations {
                      * @description only what was recorded by this time, whenever it happened
                      */
                     as_of?: string | number | null;
+                    /** @description the wing at hand: its events and those of no wing; others only if these fail */
+                    project?: string | null;
                     /** @description only this session */
                     session?: string | null;
                     /** @description only this speaker */
@@ -1976,6 +1978,8 @@ export interface operations {
                      * @description only what was recorded by this time, whenever it happened
                      */
                     as_of?: string | number | null;
+                    /** @description the wing at hand: its events and those of no wing; others only if these fail */
+                    project?: string | null;
                     /** @description only this session */
                     session?: string | null;
                     /** @description only this speaker */
@@ -2051,6 +2055,8 @@ export interface operations {
                      * @description only what was recorded by this time, whenever it happened
                      */
                     as_of?: string | number | null;
+                    /** @description the wing at hand: its events and those of no wing; others only if these fail */
+                    project?: string | null;
                     /** @description only this session */
                     session?: string | null;
                     /** @description only this speaker */
@@ -3773,6 +3779,8 @@ export interface operations {
                      * @description only what was recorded by this time, whenever it happened
                      */
                     as_of?: string | number | null;
+                    /** @description the wing at hand: its events and those of no wing; others only if these fail */
+                    project?: string | null;
                     /** @description only this session */
                     session?: string | null;
                     /** @description only this speaker */

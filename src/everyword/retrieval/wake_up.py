@@ -30,7 +30,17 @@ from everyword.storage.protocol import Reader
 from everyword.text.rendering import fence_tokens, fenced, one_line
 from everyword.text.spans import points_back, sentences
 from everyword.text.terms import count_of, question_terms
-from everyword.types.events import ASSISTANTS, SAVED_ON_REQUEST, USERS, Citation, Event, Score, Span, raw_event_id
+from everyword.types.events import (
+    ASSISTANTS,
+    SAVED_ON_REQUEST,
+    USERS,
+    Citation,
+    Event,
+    Score,
+    Span,
+    elsewhere,
+    raw_event_id,
+)
 from everyword.types.intents import LIVE, Identity, Intent, IntentCategory, WakeUp, WakeUpLine
 from everyword.types.statements import BY_HAND, Statement, StatementKind, Status
 from everyword.types.times import day_in_words
@@ -90,7 +100,7 @@ class WakeUpRequest(Struct, frozen=True, kw_only=True):
 
     reader: Reader
     wing: str | None  # None: all wings; otherwise nothing of other wings is shown
-    project: str | None  # the current one; nothing of another is told, unless it is about the topic
+    project: str | None  # the current one ("": none); nothing of another is told, unless it is about the topic
     topic: str | None
     today: datetime  # midnight, so that the choice changes once a day
     latest: datetime  # time of the last event
@@ -274,7 +284,7 @@ def _may_be_told(request: WakeUpRequest, one: Statement, event: Event, rule: Rul
         return False
     if layer == 2:
         return True
-    if request.project is not None and event.wing not in (None, request.project):
+    if elsewhere(event, request.project):
         return False
     understood = (one.about is not None or one.kind in _WITHOUT_SUBJECT) and not points_back(one.quote)
     return one.extractor == BY_HAND or (understood and worth_telling(one) >= rule.least)
@@ -312,19 +322,21 @@ def _reasons(request: WakeUpRequest, one: Statement, event: Event, rule: Rule, c
 def _asked_lines(request: WakeUpRequest) -> Iterator[Candidate]:
     """Yield what somebody asked to be remembered, as it was said, unless it was replaced since."""
     reader, project = request.reader, request.wing or request.project
-    events = reader.fetch(reader.newest_events(project, limit=_LATEST_EVENTS))
+    events = reader.fetch(reader.newest_events(project or None, limit=_LATEST_EVENTS))
     asked = {seq: span for seq, event in events.items() if (span := _asked_for(event))}
     stated = reader.statements_of(list(asked))
     for seq, span in asked.items():
         event, statements = events[seq], stated.get(seq, ())
         if not may_be_shown_unasked(event) or (event.role or "").lower() in ASSISTANTS:
             continue
+        if elsewhere(event, project):
+            continue
         if statements and all(one.status is not Status.CURRENT for one in statements):
             continue
         days = max(0, (request.latest - effective_at(event)) // timedelta(days=1))
         reasons = (
             _score("asked", 0.5 + 0.4 * 0.5 ** (days / _ASKED_HALF_LIFE_DAYS), "somebody asked to remember it"),
-            *((_score("here", HERE, "of the project at hand"),) if project is not None else ()),
+            *((_score("here", HERE, "of the project at hand"),) if project else ()),
         )
         line = WakeUpLine(
             layer=1,
@@ -361,17 +373,17 @@ def _intent_lines(request: WakeUpRequest) -> Iterator[Candidate]:
     for intent in due:
         ground = shown[intent.id]
         event = events.get(ground.event_id)
-        elsewhere = event is None or (project is not None and event.wing not in (None, project))
+        not_here = event is None or elsewhere(event, project)
         vague = points_back(intent.statement) or (
             intent.due is None and len(question_terms(intent.statement)) < _LEAST_WORDS
         )
-        if elsewhere or vague:
+        if not_here or vague:
             continue
         reasons = [
             _score("to do", _INTENT * (1 + intent.priority), intent.reason or "a goal not met"),
             *_deadline(intent, today),
         ]
-        if project is not None and event is not None and event.wing == project:
+        if project and event is not None and event.wing == project:
             reasons.append(_score("here", HERE, "of the project at hand"))
         line = WakeUpLine(
             layer=1,

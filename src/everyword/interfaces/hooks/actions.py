@@ -49,7 +49,7 @@ class HookActions:
         self.settings = settings
         self._lock = threading.Lock()
         self._memory: Memory | None = None
-        self._started: dict[str | None, tuple[tuple[date, str], str]] = {}  # by wing, least recently used first
+        self._started: dict[str, tuple[tuple[date, str], str]] = {}  # by wing, least recently used first
 
     @property
     def memory(self) -> Memory:
@@ -79,20 +79,21 @@ class HookActions:
 
     def answer(self, request: Mapping[str, Any]) -> str:
         """Write what a hook asks for: the text of a session's start, or lines for a prompt."""
+        cwd = str(request.get("cwd", ""))
         if request["do"] == "start":
-            return self.session_start(str(request.get("cwd", "")))
-        return self.for_prompt(str(request.get("prompt", "")), str(request.get("session", "")))
+            return self.session_start(cwd)
+        return self.for_prompt(str(request.get("prompt", "")), str(request.get("session", "")), cwd)
 
     def session_start(self, cwd: str) -> str:
         """Write what an agent should know at the start of a session in a folder."""
-        return self._start(self._wing(last_folder(cwd)))
+        return self._start(self._project(cwd))
 
     def refresh_starts(self) -> None:
         """Recompute the texts of session starts if the memory changed, so that no agent waits for them."""
-        for wing in list(self._started) or [None]:
+        for wing in list(self._started) or [""]:
             self._start(wing)
 
-    def _start(self, wing: str | None) -> str:
+    def _start(self, wing: str) -> str:
         # A wake-up changes only with the day and with the memory.
         version = (utc_now().date(), self.memory.admin.pulse())
         kept = self._started.pop(wing, None)
@@ -105,12 +106,16 @@ class HookActions:
             self._started.pop(next(iter(self._started)), None)
         return kept[1]
 
-    def for_prompt(self, prompt: str, session: str) -> str:
-        """Write a few cited lines if the memory probably holds what the prompt asks for; otherwise nothing."""
+    def for_prompt(self, prompt: str, session: str, cwd: str = "") -> str:
+        """Write a few cited lines if the memory probably holds what the prompt asks for; otherwise nothing.
+
+        cwd: where the agent works. Its project comes first, and without one nothing of any project is told.
+        """
         question = _question(prompt)
         if len(question_terms(question)) < _LEAST_TERMS:
             return ""
-        hits = self.memory.recall(question, k=_MOST_HITS)
+        project = self._project(cwd)
+        hits = self.memory.recall(question, k=_MOST_HITS, project=project)
         if not hits or (hits.confidence is not None and hits.confidence < self.settings.confidence):
             return ""
         asked = "?" in question or asks(question)
@@ -125,7 +130,7 @@ class HookActions:
             confidence=hits.confidence,
         )
         budget = self.settings.prompt_tokens - load_tokenizer().count(_HEADING)
-        text = self.memory.context(question, budget=max(1, budget), hits=others).text
+        text = self.memory.context(question, budget=max(1, budget), hits=others, project=project).text
         return f"{_HEADING}\n{text}" if text else ""
 
     # Saving
@@ -163,6 +168,10 @@ class HookActions:
         added += self._add(batch)
         state.write_position(self.home, transcript, position or {"byte": 0, "line": 0}, format, folder)
         return added
+
+    def _project(self, cwd: str) -> str:
+        """Return the wing of the folder where an agent works; "" where it works in none."""
+        return self._wing(last_folder(cwd)) or ""
 
     def _wing(self, folder: str | None) -> str | None:
         """Return the wing of a folder's sessions: the name of the folder, unless the user chose another."""

@@ -119,7 +119,7 @@ class _Hook:
         start_text = None if owed is None else self._start(waits=owed < _JUST_S)
         lines = ""
         if self._settings.inject_prompt and prompt.strip() and not prompt.startswith("/"):  # a slash command
-            lines = self._ask({"do": "prompt", "prompt": prompt, "session": self._session})
+            lines = self._ask({"do": "prompt", "prompt": prompt, "session": self._session, "cwd": self._cwd})
         self._write_answer("\n\n".join(filter(None, (start_text, lines, _KEPT if is_kept else ""))))
         if start_text is not None:
             # Only after printing: the hook may be ended at any time.

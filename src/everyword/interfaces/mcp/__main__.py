@@ -49,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FOLDER",
         nargs="?",
         const=os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd(),
-        help="let remember and wake_up use the wing of this folder, as hooks do (default: the working folder)",
+        help="the project at hand: remember and wake_up use its wing, questions search it first (default: this folder)",
     )
     parser.add_argument("--embedder", metavar="NAME", default=os.environ.get("EVERYWORD_EMBEDDER") or None)
     parser.add_argument(

@@ -13,8 +13,8 @@ from everyword.interfaces.mcp.tools import LISTS, MEMBERS, NEXT_CURSOR, AgentToo
 from everyword.interfaces.operations.pages import entries_after
 from everyword.memory import Memory
 from everyword.models.tokenizers import load_tokenizer
-from everyword.text.rendering import event_line, json_text, one_line, visible, visible_json
-from everyword.types.events import Answer, Context, Hit, Hits, Written
+from everyword.text.rendering import event_line, json_text, name, one_line, visible, visible_json
+from everyword.types.events import Answer, Context, Hit, Hits, Written, elsewhere
 from everyword.types.intents import Window
 from everyword.types.serialization import to_json
 
@@ -51,9 +51,9 @@ def run(tool: AgentTool, memory: Memory, arguments: Mapping[str, Any]) -> Result
         return Result(text=memory.admin.fenced(json_text(document)), document=document)
     result = operation.run(memory, given)
     if isinstance(result, Hits):
-        return _hits(result, memory)
+        return _hits(result, memory, given.get("project"))
     if isinstance(result, Answer):
-        return _answer(result, memory)
+        return _answer(result, memory, given.get("project"))
     if isinstance(result, Context | Window):
         return _packed(tool, memory, given, result)
     if operation.name == "add":
@@ -122,8 +122,8 @@ def _slim(operation: str, document: dict[str, Any], *, whole: bool = False) -> d
     kept = {name: document[name] for name in MEMBERS[operation] if document.get(name) not in (None, "", [], {})}
     if "ids" in kept:
         kept["ids"] = kept["ids"][:_MOST_IDS]
-    for name in _TIMES & kept.keys():
-        kept[name] = datetime.fromisoformat(kept[name]).isoformat(timespec="seconds")
+    for time in _TIMES & kept.keys():
+        kept[time] = datetime.fromisoformat(kept[time]).isoformat(timespec="seconds")
     return kept if whole else {name: value if name == "ids" else _shortened(value) for name, value in kept.items()}
 
 
@@ -164,7 +164,7 @@ def _packed(tool: AgentTool, memory: Memory, arguments: Mapping[str, Any], packe
     return Result(text=text, document={"text": packed.text, "tokens": packed.tokens})
 
 
-def _answer(answer: Answer, memory: Memory) -> Result:
+def _answer(answer: Answer, memory: Memory, project: str | None) -> Result:
     document: dict[str, Any] = {"answered": answer.answered}
     if answer.confidence is not None:
         document["confidence"] = answer.confidence
@@ -176,23 +176,29 @@ def _answer(answer: Answer, memory: Memory) -> Result:
         return Result(text=text, document=document)
     ids = [citation.event_id for citation in answer.citations]
     document |= {"answer": answer.text, "quotes": list(answer.quotes), "event_ids": ids}
-    sources = [f"[{id}] {one_line(quote)}" for id, quote in zip(ids, answer.quotes, strict=False)]
+    wings = {id: elsewhere(memory.get(id), project) for id in ids} if project else {}
+    sources = [f"[{id}{_in(wings.get(id))}] {one_line(quote)}" for id, quote in zip(ids, answer.quotes, strict=False)]
     lines = list(dict.fromkeys([answer.text, *sources]))
     return Result(text=_confidence(answer.confidence) + memory.admin.fenced("\n".join(lines)), document=document)
 
 
-def _hits(hits: Hits, memory: Memory) -> Result:
+def _in(wing: str | None) -> str:
+    return "" if wing is None else f", in {name(wing)}"
+
+
+def _hits(hits: Hits, memory: Memory, project: str | None) -> Result:
     texts = _texts(hits)
     listed: list[dict[str, Any]] = []
     for hit, text in zip(hits, texts, strict=True):
         replaced = {"replaced_by": hit.replaced_by, "replaced_at": hit.replaced_at and hit.replaced_at.isoformat()}
-        listed.append(_slim("recall", {**_document(hit.event), **replaced, "text": text}, whole=True))
+        more = {**replaced, "text": text, "wing": elsewhere(hit.event, project)}
+        listed.append(_slim("recall", {**_document(hit.event), **more}, whole=True))
     document: dict[str, Any] = {"hits": listed}
     if hits.confidence is not None:
         document["confidence"] = hits.confidence
     if not hits:
         return Result(text="Nothing was found.", document=document)
-    lines = [event_line(hit.event, text, labels=_labels(hit)) for hit, text in zip(hits, texts, strict=True)]
+    lines = [event_line(hit.event, text, labels=_labels(hit, project)) for hit, text in zip(hits, texts, strict=True)]
     return Result(text=_confidence(hits.confidence) + memory.admin.fenced("\n".join(lines)), document=document)
 
 
@@ -211,11 +217,13 @@ def _confidence(confidence: float | None) -> str:
     return "" if confidence is None else f"Confidence that the answer is among these: {confidence:.2f}\n"
 
 
-def _labels(hit: Hit) -> list[str]:
+def _labels(hit: Hit, project: str | None) -> list[str]:
+    wing = elsewhere(hit.event, project)
+    labels = [] if wing is None else [f"in {wing}"]
     if hit.replaced_at is None:
-        return []
+        return labels
     see = f", see {hit.replaced_by}" if hit.replaced_by else ""
-    return [f"no longer so since {hit.replaced_at:%Y-%m-%d}{see}"]
+    return [*labels, f"no longer so since {hit.replaced_at:%Y-%m-%d}{see}"]
 
 
 def _around(hit: Hit, most: int) -> str:

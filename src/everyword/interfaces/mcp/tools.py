@@ -43,16 +43,16 @@ OFFERS = (
         operation="recall",
         advice="Use it before answering anything that may rest on earlier conversations. A low confidence means that "
         "the memory may not hold the answer.",
-        core=("query", "k", "speaker", "since", "until"),
+        core=("query", "k", "speaker", "wing", "since", "until"),
     ),
     Offer(
         operation="context",
-        advice="Like recall, but one text within a token budget, with resolved dates and a mark for each source.",
+        advice="Like recall, but one text within a token budget, with dates and sources.",
         core=("query", "budget"),
     ),
     Offer(
         operation="ask",
-        advice="Use it for a question with one answer, such as a name, a place or a date.",
+        advice="For a question with one answer: a name, a place, a date.",
         core=("query",),
     ),
     Offer(operation="wake_up", advice="Use it once, at the start of a conversation.", core=("topic",)),
@@ -81,9 +81,10 @@ OFFERS = (
     ),
 )
 
-_IN_PROJECT = ("add", "wake_up")  # what concerns the project at hand; questions are asked of the whole memory
+# What the project at hand is to each operation: the wing it is limited to, or the one that comes first.
+_IN_PROJECT = {"add": "wing", "wake_up": "wing", "recall": "project", "context": "project", "ask": "project"}
 # Parameters for programs. Agents have the ids that recall returns, and redaction is not their choice.
-_NOT_FOR_AGENTS = {"now", "meta", "key", "keys", "parts", "style", "redact", "by"}
+_NOT_FOR_AGENTS = {"now", "meta", "key", "keys", "parts", "style", "redact", "by", "project"}
 # Where the registry's default is more than an answer should take.
 _OWN_DEFAULTS: dict[str, dict[str, Any]] = {"window": {"budget": 1200}, "add": {"meta": {SAVED_ON_REQUEST: True}}}
 _TIME_HINT = ", ISO 8601"
@@ -109,7 +110,7 @@ _INTENT = _members("id content category status deadline until last_at", quotes=_
 _PACKED = _members("text", tokens=_COUNT)
 MEMBERS: dict[str, dict[str, dict[str, Any]]] = {
     "add": {"ids": _TEXTS, "new": _COUNT, "redacted": _COUNTS},
-    "recall": _members("id at speaker session text replaced_by replaced_at"),
+    "recall": _members("id at speaker session wing text replaced_by replaced_at"),
     "context": _PACKED,
     "ask": _members("answer nearest", answered=_FLAG, confidence=_NUMBER, quotes=_TEXTS, event_ids=_TEXTS),
     "wake_up": _PACKED,
@@ -218,8 +219,8 @@ def agent_tools(
 ) -> dict[str, AgentTool]:
     """Return the tools by name.
 
-    wing: the server is bound to it, so tools have no wing parameter. project_wing: what `remember` and `wake_up` use
-    unless a call names another. tool_set: "core" has six tools with few parameters.
+    wing: the server is bound to it, so tools have no wing parameter. project_wing: the project at hand, unless a call
+    names a wing. tool_set: "core" has six tools with few parameters.
     """
     made = [
         _tool(offer, BY_NAME[offer.operation], wing, project_wing, tool_set == "core")
@@ -252,13 +253,14 @@ def _tool(offer: Offer, operation: Operation, wing: str | None, project_wing: st
     elif operation.name in LISTS and operation.name not in _NOT_PAGED:
         parameters.append(CURSOR)
     told = (sentence, offer.advice) if core else (sentence, operation.details, offer.advice)
-    in_project = project_wing is not None and wing is None and operation.name in _IN_PROJECT
+    in_project = {} if project_wing is None or wing is not None else _IN_PROJECT
     return AgentTool(
         name=offer.tool or operation.name,
         description=" ".join(part for part in told if part),
         operation=operation,
         parameters=tuple(parameters),
-        defaults=_OWN_DEFAULTS.get(operation.name, {}) | ({"wing": project_wing} if in_project else {}),
+        defaults=_OWN_DEFAULTS.get(operation.name, {})
+        | ({in_project[operation.name]: project_wing} if operation.name in in_project else {}),
         is_core=core,
     )
 
@@ -268,4 +270,4 @@ def _short_property(parameter: Parameter) -> dict[str, Any]:
     if parameter.kind is TEXTS:
         schema = dict(parameter.kind.schema)
     told = parameter.description.split(" (default:")[0].split("; may be")[0].split(", or auto")[0]
-    return schema if parameter.name in ("query", "ids") else {**schema, "description": told}
+    return schema if parameter.name in ("query", "ids", "wing") else {**schema, "description": told}
