@@ -33,6 +33,7 @@ class Transcript:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.count = 0
+        self.cwd = "/home/ana/harbour"
 
     def say(self, text: str, who: str = "user", *, end: str = "\n", blocks: list[Any] | None = None) -> None:
         self.count += 1
@@ -41,7 +42,7 @@ class Transcript:
             "uuid": f"00000000-0000-4000-8000-{self.count:012d}",
             "parentUuid": None,
             "sessionId": SESSION,
-            "cwd": "/home/ana/harbour",
+            "cwd": self.cwd,
             "timestamp": f"2026-02-03T09:{self.count // 60:02d}:{self.count % 60:02d}.000Z",
             "message": {"role": who, "content": blocks or text},
         }
@@ -387,7 +388,7 @@ def test_a_session_starts_with_who_the_agent_is_and_what_matters_now(
 def test_a_folder_may_belong_to_a_wing_of_another_name(
     home: str, transcript: Transcript, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    set_up(home, wings={"harbour": "sea"})
+    set_up(home, wings={"/home/ana/harbour": "sea"})
     transcript.say("Remember that the tide tables come first.")
     run(home, "SessionEnd", transcript_path=str(transcript.path))
     assert kept(home, at_least=1)
@@ -395,6 +396,44 @@ def test_a_folder_may_belong_to_a_wing_of_another_name(
         assert {event.wing for event in memory.events()} == {"sea"}
     run(home, "SessionStart", source="startup")
     assert "Now, in sea:" in json.loads(capsys.readouterr().out)["hookSpecificOutput"]["additionalContext"]
+
+
+@pytest.mark.usefixtures("saved_here")
+def test_a_project_is_the_root_of_its_repository_and_another_of_its_name_gets_another_wing(
+    home: str, tmp_path: Path, transcript: Transcript, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
+    mine, other = tmp_path / "me" / "heron", tmp_path / "other" / "heron"
+    for root in (mine, other):
+        (root / "crates" / "table").mkdir(parents=True)
+        (root / ".git").mkdir()
+    work = HookActions(home, set_up(home))
+    transcript.cwd = str(mine / "crates")
+    transcript.say("Remember that the lock file stays.")
+    transcript.cwd = "/x/elsewhere"  # where a command went
+    transcript.say("It still does.")
+    assert work.save({"transcript": str(transcript.path), "format": "claude-code"}) == 2
+    turn = {
+        "agent": "cursor",
+        "number": "1",
+        "reply": "",
+        "session": "c",
+        "prompt": "Remember that tabs are four wide.",
+    }
+    work.save({"turn": {**turn, "cwd": str(other)}})
+    work.save({"turn": {**turn, "session": "d", "prompt": "Remember that I like tea.", "cwd": str(tmp_path / "me")}})
+    assert [event.wing for event in work.memory.events(newest_first=True)] == [None, "other/heron", "heron", "heron"]
+    assert "lock file" in work.session_start(str(mine / "crates" / "table"))
+    assert "four wide" not in work.session_start(str(mine))
+    assert "four wide" in HookActions(home, work.settings).session_start(str(other))
+    for nowhere in ("", "/", str(tmp_path / "me")):
+        told = work.session_start(nowhere)
+        assert ("tea" in told, "lock" in told, "tabs" in told) == (True, False, False)
+    work.close()
+    with Memory.open(f"{home}2.db", embedder="hashing") as memory:
+        memory.add("Another heron.", wing="heron", meta={"project": "0123456789abcdef"})
+        memory.import_events(transcript.path)
+        assert {event.wing for event in memory.events(session=SESSION)} == {"me/heron"}
 
 
 @pytest.fixture(scope="module")

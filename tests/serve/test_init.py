@@ -179,7 +179,7 @@ def test_a_folder_s_wing_is_the_user_s_choice(home: Path, monkeypatch: pytest.Mo
     assert main(["init"]) == 0
     status = install.status()
     assert status["memory"] == str(home / "other.db")
-    assert status["settings"]["wings"] == {"boat": "sailing"}
+    assert status["settings"]["wings"] == {str(Path.cwd()): "sailing"}
 
 
 def test_a_memory_that_can_not_be_made_is_told(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

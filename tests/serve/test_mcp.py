@@ -26,7 +26,7 @@ from tests.serve.service import free_port, wait_for_port
 
 from everyword import Memory
 from everyword.interfaces.mcp import OpenMemory
-from everyword.interfaces.mcp.__main__ import main, wing_of_folder
+from everyword.interfaces.mcp.__main__ import main
 from everyword.interfaces.mcp.fast_handshake import (
     VERSIONS,
     early_reply,
@@ -253,7 +253,9 @@ def test_the_core_set_is_six_tools_in_1200_tokens() -> None:
 
 
 def test_a_project_comes_first_and_others_are_named(tmp_path: Path) -> None:
-    opened = OpenMemory(str(tmp_path / "memory.db"), project_wing="heron")
+    opened = OpenMemory(str(tmp_path / "memory.db"), project=str(tmp_path / "heron" / "src"))
+    (tmp_path / "heron" / "src").mkdir(parents=True)
+    (tmp_path / "heron" / ".git").mkdir()
     opened.memory.add("The boat is called Aurora, and Gustavo has to approve each deploy.", wing="sea")
 
     async def ask(client: Client) -> Any:
@@ -269,8 +271,6 @@ def test_a_project_comes_first_and_others_are_named(tmp_path: Path) -> None:
     assert "(in sea): The boat is called Aurora" in only_there
     assert [event.wing for event in opened.memory.events()] == ["sea", "heron", "sea"]
     opened.close()
-    assert wing_of_folder(str(tmp_path / "heron")) == "heron"
-    assert wing_of_folder("~") is None
 
 
 def test_what_an_agent_saves_is_told_at_the_next_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

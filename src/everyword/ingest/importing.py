@@ -23,6 +23,7 @@ from everyword.errors import EverywordError, InvalidInput, KeyConflict, MissingE
 from everyword.ingest.importers import FORMATS, READERS_VERSION, Recognised
 from everyword.ingest.importers.records import Position, Read, Skipped
 from everyword.ingest.importers.sources import Format, Source, open_source, suffix
+from everyword.ingest.projects import Projects
 from everyword.ingest.redaction.redact import NONE, Rules, redact_event
 from everyword.ingest.validation import at_was_given
 from everyword.ingest.write import write
@@ -84,6 +85,7 @@ def import_source(
 ) -> Imported:
     """Store the events of a source that the memory has not read yet."""
     tally, batch = _Tally(), _Batch()
+    projects = Projects(partial(engine.store.reader, space))
     for one in _with_zips_inside(found, tally):
         tally.skipped.update(one.left_out)
         for file in _files_to_read(engine, space, one, options, tally):
@@ -94,7 +96,7 @@ def import_source(
                 if file.touched:
                     batch.records[file.record.path] = file.record
                 continue
-            for _ in _read(one.source, file, options, tally, batch):
+            for _ in _read(one.source, file, options, projects, tally, batch):
                 if len(batch.events) >= BATCH or batch.chars >= _BATCH_CHARS:
                     _store(engine, space, batch, options, tally)
                     progress("events", tally.read, _estimate_total(tally, file, batch))
@@ -179,7 +181,9 @@ def _files_read(engine: Engine, space: str, paths: Sequence[str]) -> Mapping[str
         return reader.files_read(paths)
 
 
-def _read(source: Source, file: FileToRead, options: ImportOptions, tally: _Tally, batch: _Batch) -> Iterator[None]:
+def _read(
+    source: Source, file: FileToRead, options: ImportOptions, projects: Projects, tally: _Tally, batch: _Batch
+) -> Iterator[None]:
     """Read a file into the batch; yield after each event, so that the caller can store a full batch."""
     record, position, events = file.record, file.record.position, file.record.events
     try:
@@ -191,7 +195,8 @@ def _read(source: Source, file: FileToRead, options: ImportOptions, tally: _Tall
             events += 1
             if item.unread_time:
                 _count_unread_time(item, file.part, tally)
-            event = _clean(item.event, options, tally)
+            project = projects.of(item.folder) if item.folder and options.wing is None else None
+            event = _clean(project.placed(item.event) if project else item.event, options, tally)
             batch.events.append(event)
             batch.chars += len(str(event.get("text", "")))
             batch.records[record.path] = replace(record, position=position, events=events)

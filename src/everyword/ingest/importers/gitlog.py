@@ -15,7 +15,7 @@ from typing import IO, cast
 from msgspec.structs import replace
 
 from everyword.errors import InvalidInput
-from everyword.ingest.importers.records import Item, Position, as_moment, day_of, item, skipped
+from everyword.ingest.importers.records import Item, Position, Read, as_moment, day_of, item, skipped
 from everyword.ingest.importers.sources import Format, Source, holds
 from everyword.ingest.importers.streaming import blocks
 
@@ -56,6 +56,7 @@ def _history(source: Source, after: Position | None) -> Iterator[Item]:
         commit, name, address, date, parents, message = fields
         merges = len(parents.split()) > 1
         one = _item(message.strip("\n"), commit, name, address, date, repository, merges=merges)
+        one = replace(one, folder=str(source.path.resolve())) if isinstance(one, Read) else one
         yield replace(one, position={"commit": commit})
 
 

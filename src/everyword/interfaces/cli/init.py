@@ -13,6 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from everyword.errors import EverywordError, InvalidInput
+from everyword.ingest.projects import root_of
 from everyword.interfaces.cli.defaults import default_path
 from everyword.interfaces.cli.parser import Request
 from everyword.interfaces.cli.terminal import Terminal
@@ -50,10 +51,12 @@ class _Setup:
     def run(self) -> None:
         from everyword.memory import Memory
 
-        folder = Path.cwd().name
+        project = root_of(str(Path.cwd()))
+        folder = Path(project).name if project else ""
         location = self._answer("Where should the memory be?", self._request.memory or default_path())
         location = located(location)
-        wing = self._answer("Which wing should this folder's sessions use?", self._request.wing or folder)
+        wing = self._request.wing or folder
+        wing = self._answer("Which wing should this folder's sessions use?", wing) if project else wing
         is_file = "://" not in location
         if is_file:
             with suppress(OSError):  # opening the memory reports it better
@@ -61,11 +64,11 @@ class _Setup:
         there = not is_file or Path(location).exists()
         with Memory.open(location, embedder=self._request.embedder) as memory:
             _show(f"Memory: {memory.location} ({'exists' if there else 'created'})")
-            _show(f"Wing of this folder: {wing}")
+            _show(f"Wing of this folder: {wing or 'none'}")
             self._import(memory)
             self._vectors(memory)
         agents = _found()
-        self._hooks(agents, location, {} if wing == folder else {folder: wing})
+        self._hooks(agents, location, {project: wing} if project and wing != folder else {})
         self._mcp(agents, location)
         _show(
             "Done. Try: everyword wake_up, everyword ask QUESTION. Check: everyword doctor. Undo: everyword init --undo"

@@ -13,8 +13,9 @@ from typing import Any
 
 from everyword.errors import InvalidEvent, KeyConflict
 from everyword.ingest.importers import named
-from everyword.ingest.importers.records import Read, last_folder
+from everyword.ingest.importers.records import Read
 from everyword.ingest.importers.sources import open_source
+from everyword.ingest.projects import Projects
 from everyword.interfaces.hooks import state
 from everyword.interfaces.hooks.state import HookSettings
 from everyword.memory import Memory
@@ -49,6 +50,7 @@ class HookActions:
         self.settings = settings
         self._lock = threading.Lock()
         self._memory: Memory | None = None
+        self._projects: Projects | None = None
         self._started: dict[str, tuple[tuple[date, str], str]] = {}  # by wing, least recently used first
 
     @property
@@ -67,6 +69,13 @@ class HookActions:
                 )
             whole = self._memory
         return whole if self.settings.space is None else whole.space(self.settings.space)
+
+    @property
+    def projects(self) -> Projects:
+        """Return the projects of the memory."""
+        if self._projects is None:
+            self._projects = Projects(self.memory.scope.reader, self.settings.wings)
+        return self._projects
 
     def close(self) -> None:
         """Close the memory."""
@@ -139,12 +148,13 @@ class HookActions:
         """Save what is new in a transcript; return how many events were new to the memory."""
         transcript, format = str(what.get("transcript", "")), str(what.get("format", ""))
         if "turn" in what:
-            return self._add(_turn_events(what["turn"]))
+            turn = what["turn"]
+            return self._add([self._placed(event, str(turn["cwd"])) for event in _turn_events(turn)])
         if not os.path.isfile(transcript):
             return 0
         if what.get("awaits"):
             self._await(transcript, str(what["awaits"]))
-        added = self._save_tail(transcript, format, last_folder(what.get("cwd")))
+        added = self._save_tail(transcript, format, str(what.get("cwd") or ""))
         state.log(self.home, f"saved {added} new events of {os.path.basename(transcript)}")
         return added
 
@@ -152,36 +162,37 @@ class HookActions:
         """Save transcripts of sessions that ended without a hook."""
         return sum(self._save_tail(*unsaved) for unsaved in state.unsaved_transcripts(self.home))
 
-    def _save_tail(self, transcript: str, format: str, folder: str | None = None) -> int:
-        """Save what is new in a transcript. folder: of the project, where the transcript does not say."""
+    def _save_tail(self, transcript: str, format: str, cwd: str = "") -> int:
+        """Save what is new in a transcript. cwd: where the agent works, if the transcript does not say."""
         reader, source = named(format), open_source(Path(transcript))
         added, batch = 0, list[dict[str, Any]]()
         position = state.read_position(self.home, transcript)
         for item in reader.read(source, source.names[0], after=position or None):
             if isinstance(item, Read) and (self.settings.save_tools or item.event.get("role") != "tool"):
-                batch.append({**item.event, "wing": item.event.get("wing") or folder})
+                batch.append(self._placed(item.event, item.folder or cwd))
             position = dict(item.position) or position
             if len(batch) >= _BATCH:
                 added += self._add(batch)
-                state.write_position(self.home, transcript, position, format, folder)
+                state.write_position(self.home, transcript, position, format, cwd)
                 batch = []
         added += self._add(batch)
-        state.write_position(self.home, transcript, position or {"byte": 0, "line": 0}, format, folder)
+        state.write_position(self.home, transcript, position or {"byte": 0, "line": 0}, format, cwd)
         return added
 
     def _project(self, cwd: str) -> str:
-        """Return the wing of the folder where an agent works; "" where it works in none."""
-        return self._wing(last_folder(cwd)) or ""
+        """Return the wing of the folder where an agent works; "" where it works in no project."""
+        project = self.projects.of(cwd)
+        return "" if project is None else project.wing
 
-    def _wing(self, folder: str | None) -> str | None:
-        """Return the wing of a folder's sessions: the name of the folder, unless the user chose another."""
-        return None if folder is None else self.settings.wings.get(folder, folder)
+    def _placed(self, event: dict[str, Any], folder: str) -> dict[str, Any]:
+        project = self.projects.of(folder)
+        return event if project is None else project.placed(event)
 
     def _add(self, events: list[dict[str, Any]]) -> int:
         if not events:
             return 0
         # A transcript may be read again from the start; that must not bring back what was forgotten.
-        read = [self.memory.admin.redacted({**event, "wing": self._wing(event.get("wing"))}) for event in events]
+        read = [self.memory.admin.redacted(event) for event in events]
         clean = [event for event, gone in zip(read, self.memory.admin.forgotten(read), strict=True) if not gone]
         if not clean:
             return 0
@@ -236,7 +247,6 @@ def _turn_events(turn: Mapping[str, str]) -> list[dict[str, Any]]:
             "session": session,
             "speaker": who,
             "role": who,
-            "wing": last_folder(turn["cwd"]),
         }
         for part, who, text in (("prompt", "user", turn["prompt"]), ("reply", "assistant", turn["reply"]))
         if text.strip()

@@ -92,7 +92,7 @@ class _Requests:
         self.subscriptions = Subscriptions(opened)
         self._opened = opened
         self._connections = connections
-        self._tools = agent_tools(wing=opened.wing, project_wing=opened.project_wing, tool_set=tool_set)
+        self._tools = agent_tools(wing=opened.wing, tool_set=tool_set)
         self._graph_tools = TOOLS if reference_tools else {}
         self.listed = [*(tool.listed() for tool in self._tools.values())]
         self.listed += (
@@ -145,7 +145,7 @@ def _run(tool: AgentTool, opened: OpenMemory, received: Mapping[str, Any]) -> Js
     arguments = tool.arguments(received)
     opened.check(tool.operation)
     handle = opened.memory if tool.operation.scope == "wing" else opened.whole_space
-    return results.run(tool, handle, arguments).wire()
+    return results.run(tool, handle, opened.in_project(tool.operation, arguments)).wire()
 
 
 def _run_reference(tool: ReferenceTool, opened: OpenMemory, received: Mapping[str, Any]) -> Json:

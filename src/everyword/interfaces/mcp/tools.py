@@ -81,8 +81,6 @@ OFFERS = (
     ),
 )
 
-# What the project at hand is to each operation: the wing it is limited to, or the one that comes first.
-_IN_PROJECT = {"add": "wing", "wake_up": "wing", "recall": "project", "context": "project", "ask": "project"}
 # Parameters for programs. Agents have the ids that recall returns, and redaction is not their choice.
 _NOT_FOR_AGENTS = {"now", "meta", "key", "keys", "parts", "style", "redact", "by", "project"}
 # Where the registry's default is more than an answer should take.
@@ -214,16 +212,13 @@ class AgentTool(Struct, frozen=True, kw_only=True):
         return schema if default is None or default is False else {**schema, "default": default}
 
 
-def agent_tools(
-    *, wing: str | None = None, project_wing: str | None = None, tool_set: ToolSet = "all"
-) -> dict[str, AgentTool]:
+def agent_tools(*, wing: str | None = None, tool_set: ToolSet = "all") -> dict[str, AgentTool]:
     """Return the tools by name.
 
-    wing: the server is bound to it, so tools have no wing parameter. project_wing: the project at hand, unless a call
-    names a wing. tool_set: "core" has six tools with few parameters.
+    wing: the server is bound to it, so tools have no wing parameter. tool_set: "core" has six tools, few parameters.
     """
     made = [
-        _tool(offer, BY_NAME[offer.operation], wing, project_wing, tool_set == "core")
+        _tool(offer, BY_NAME[offer.operation], wing, tool_set == "core")
         for offer in OFFERS
         if tool_set == "all" or offer.core
     ]
@@ -239,7 +234,7 @@ def hints(*, read_only: bool, destructive: bool) -> dict[str, bool]:
     return {"destructiveHint": destructive, **idempotent, "openWorldHint": False}
 
 
-def _tool(offer: Offer, operation: Operation, wing: str | None, project_wing: str | None, core: bool) -> AgentTool:
+def _tool(offer: Offer, operation: Operation, wing: str | None, core: bool) -> AgentTool:
     hidden = _NOT_FOR_AGENTS | ({"wing"} if wing is not None else set[str]())
     summary = (offer.core_summary if core else "") or operation.summary
     sentence = f"{summary[:1].upper()}{summary[1:]}."
@@ -253,14 +248,12 @@ def _tool(offer: Offer, operation: Operation, wing: str | None, project_wing: st
     elif operation.name in LISTS and operation.name not in _NOT_PAGED:
         parameters.append(CURSOR)
     told = (sentence, offer.advice) if core else (sentence, operation.details, offer.advice)
-    in_project = {} if project_wing is None or wing is not None else _IN_PROJECT
     return AgentTool(
         name=offer.tool or operation.name,
         description=" ".join(part for part in told if part),
         operation=operation,
         parameters=tuple(parameters),
-        defaults=_OWN_DEFAULTS.get(operation.name, {})
-        | ({in_project[operation.name]: project_wing} if operation.name in in_project else {}),
+        defaults=_OWN_DEFAULTS.get(operation.name, {}),
         is_core=core,
     )
 
