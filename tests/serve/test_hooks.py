@@ -22,6 +22,7 @@ from everyword.interfaces.hooks import client, state
 from everyword.interfaces.hooks.actions import HookActions
 from everyword.interfaces.hooks.state import HookSettings, save
 from everyword.models.tokenizers import load_tokenizer
+from everyword.text.requests import asked_to_remember
 
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 SESSION = "6f1d2c3b-0a9e-4d57-8c11-2b7f5e90aa01"
@@ -339,6 +340,43 @@ def test_remember_that_saves_at_once_and_the_agent_is_told(
     told = json.loads(capsys.readouterr().out)["hookSpecificOutput"]
     assert told["hookEventName"] == "UserPromptSubmit"
     assert "keeps this message" in told["additionalContext"]
+
+
+@pytest.mark.parametrize("wait", [3.0, 0.0])
+def test_the_first_prompt_of_a_session_is_kept_before_there_is_a_transcript(
+    home: str, transcript: Transcript, wait: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("everyword.interfaces.hooks.actions._AWAIT_S", wait)
+    work, prompt = HookActions(home, set_up(home)), "Remember that the release party is on Friday."
+    what = {"transcript": str(transcript.path), "format": "claude-code", "awaits": prompt}
+    with ThreadPoolExecutor(1) as thread:
+        saved = thread.submit(work.save, what)
+        time.sleep(0.2)
+        transcript.say(prompt)
+        assert saved.result() == (1 if wait else 0)
+    assert work.save_unsaved() == (0 if wait else 1)
+    work.close()
+
+
+@pytest.mark.parametrize(
+    ("prompt", "asks"),
+    [
+        ("Remember that config.yaml is generated.", "config.yaml is generated"),
+        ("Fine. Please remember: we use pnpm, not npm", "we use pnpm, not npm"),
+        ("remember the deploy needs VPN", "the deploy needs VPN"),
+        ("Don't forget to run the linter!", "to run the linter"),
+        ("do you remember that bug with the decimals?", None),
+        ("Remember that bug with the decimals in parser.py?", None),
+        ("I don't remember that.", None),
+        ("I can't remember this API, look it up", None),
+        ("please note that the tests fail", None),
+        ("Add a note: 'deprecated' to the docs", None),
+        ("const remember: boolean = true; db.remember(that)", None),
+    ],
+)
+def test_only_who_asks_for_it_is_promised_to_be_remembered(prompt: str, asks: str | None) -> None:
+    found = asked_to_remember(prompt)
+    assert (found and found[1]) == asks
 
 
 def test_a_switched_off_hook_does_nothing(home: str, transcript: Transcript) -> None:

@@ -14,7 +14,6 @@ to be remembered, and intents that are due.
 from __future__ import annotations
 
 import math
-import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -23,11 +22,11 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from everyword.lazy_patterns import lazy_pattern
 from everyword.models.protocol import Tokenizer
 from everyword.retrieval.instructions import LEAST_WORTH, worth_telling
 from everyword.storage.protocol import Reader
 from everyword.text.rendering import fence_tokens, fenced, one_line
+from everyword.text.requests import asked_to_remember
 from everyword.text.spans import points_back, sentences
 from everyword.text.terms import count_of, question_terms
 from everyword.types.events import (
@@ -82,16 +81,9 @@ _LEAST_WORDS = 2  # content words of a line that is understood alone
 _LATEST_OF_A_KIND = 40  # newest statements of each kind that are considered
 _ABOUT_TOPIC = 60
 _INTENTS_TOLD = 5
-_ASKED = lazy_pattern(
-    r"(?:\A\W*+|[.!?\n](?![.!?\n])[^\w.!?\n]*+)(?:please\s{1,3})?"
-    r"(?:remember|keep in mind|note|(?:don'?t|do not|never) forget)"
-    r"\s{0,3}(?:that\b|:)\s*([^.!?\n]{3,200})",
-    re.IGNORECASE,
-)
 _ASKED_HALF_LIFE_DAYS = 90
 _MOST_SAVED = 200  # characters of a saved text that is told whole
 _LATEST_EVENTS = 150  # newest events in which "remember that" is looked for
-_SCANNED = 5_000  # characters of each
 MOST_CONFIRMED = 40  # statements repeated most often, of any age
 
 
@@ -353,8 +345,8 @@ def _asked_for(event: Event) -> Span | None:
     """Find what somebody asked to be remembered: after "remember that", or a short text saved by an agent's tool."""
     # People who talk to each other say it, too: "Remember that epic block in Game 7?"
     to_assistant = event.speaker is None or (event.role or "").lower() in USERS
-    match = _ASKED.search(event.text[:_SCANNED]) if to_assistant else None
-    if match:
+    match = asked_to_remember(event.text) if to_assistant else None
+    if match and len(question_terms(match[1])) >= _LEAST_WORDS:
         return Span(*match.span(1))
     # A message has a role; agents save whole conversations as well.
     saved = event.meta.get(SAVED_ON_REQUEST) is True and event.role is None and len(event.text) <= _MOST_SAVED

@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -150,11 +151,14 @@ class HookActions:
         if "turn" in what:
             turn = what["turn"]
             return self._add([self._placed(event, str(turn["cwd"])) for event in _turn_events(turn)])
-        if not os.path.isfile(transcript):
-            return 0
+        cwd = str(what.get("cwd") or "")
         if what.get("awaits"):
             self._await(transcript, str(what["awaits"]))
-        added = self._save_tail(transcript, format, str(what.get("cwd") or ""))
+        if not os.path.isfile(transcript):
+            # So that a later session saves it, if this one ends without a hook.
+            state.write_position(self.home, transcript, {"byte": 0, "line": 0}, format, cwd)
+            return 0
+        added = self._save_tail(transcript, format, cwd)
         state.log(self.home, f"saved {added} new events of {os.path.basename(transcript)}")
         return added
 
@@ -218,7 +222,8 @@ class HookActions:
         start = int(state.read_position(self.home, transcript).get("byte", 0))
         deadline = time.monotonic() + _AWAIT_S
         while time.monotonic() < deadline:
-            with opened(Path(transcript)) as file:
+            tail = b""
+            with suppress(FileNotFoundError), opened(Path(transcript)) as file:  # it comes with the first prompt
                 file.seek(start)
                 tail = file.read()
             if any(form in tail for form in written):
