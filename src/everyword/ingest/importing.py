@@ -38,6 +38,7 @@ _BATCH_CHARS = 4_000_000  # of text: a few long messages fill a transaction as w
 _MAX_SAMPLES = 5  # of unreadable entries in the report
 _REFUSED = "it can't be stored"
 _FORGOTTEN = "it was forgotten"
+_OF_TOOLS = "what tools said"
 # File systems record time in steps of up to two seconds: within one step a file may change unnoticed.
 _TIME_STEP_NS = 2_000_000_000
 _NO_HASH = b""
@@ -53,6 +54,7 @@ class ImportOptions(Struct, frozen=True, kw_only=True):
     encode: bool = False  # with each batch; otherwise vectors follow
     again: bool = False  # read all files again, and store forgotten events
     skip_recent: bool = False  # leave files that may still be written for the next import
+    tools: bool = True  # also what tools were asked and answered
 
 
 class _Tally(Struct):
@@ -191,6 +193,9 @@ def _read(
             position = item.position or position
             if isinstance(item, Skipped):
                 _count_skipped(item, tally)
+                continue
+            if not options.tools and item.event.get("role") == "tool":
+                tally.skipped[_OF_TOOLS] += 1
                 continue
             events += 1
             if item.unread_time:
@@ -351,7 +356,8 @@ def _recently_modified(source: Source, part: str) -> bool:
 
 def _reading_signature(format: Format, options: ImportOptions) -> str:
     """Identify how files are read; a file read in another way counts as not read."""
-    return json.dumps([format.NAME, READERS_VERSION, options.wing, options.rules.fingerprint, str(options.zone)])
+    how = [format.NAME, READERS_VERSION, options.wing, options.rules.fingerprint, str(options.zone)]
+    return json.dumps(how if options.tools else [*how, "no tools"])
 
 
 def _stable_path(source: Source, part: str) -> str:
