@@ -155,8 +155,10 @@ def test_chat_messages_are_remembered_in_their_order(opened: OpenMemory) -> None
 def test_forgetting_can_be_looked_at_first(opened: OpenMemory) -> None:
     async def ask(client: Client) -> None:
         await client.call_tool("remember", {"text": "my shoe size is 44", "session": "s"})
-        looked = json.loads(in_fence(await client.call_tool("forget", {"session": "s", "dry_run": True})))
-        assert (looked["events"], looked["dry_run"]) == (1, True)
+        looked = await client.call_tool("forget", {"session": "s", "dry_run": True})
+        assert said(looked).startswith("1 event would be removed.\n")
+        assert "session s): my shoe size is 44" in said(looked)
+        assert [one["text"] for one in looked.structured_content["would_remove"]] == ["my shoe size is 44"]
         assert "shoe" in said(await client.call_tool("recall", {"query": "shoe size"}))
         assert json.loads(in_fence(await client.call_tool("forget", {"session": "s"})))["events"] == 1
         assert said(await client.call_tool("recall", {"query": "shoe size"})) == "Nothing was found."
@@ -265,6 +267,10 @@ def test_a_project_comes_first_and_others_are_named(tmp_path: Path) -> None:
         questions = [asked_of_all, {**asked_of_all, "wing": "sea"}, {"query": "Who has to approve a deploy?"}]
         return [said(await client.call_tool("recall", question)) for question in questions]
 
+    async def forget(client: Client) -> Any:
+        return said(await client.call_tool("forget", {"before": "2999-01-01", "dry_run": True}))
+
+    assert asked(build(opened), forget) == "0 events in heron would be removed."
     here, there, only_there = asked(build(opened), ask)
     assert ("Otter" in here, "Aurora" in here) == (True, False)
     assert ("Otter" in there, "Aurora" in there) == (False, True)
@@ -293,6 +299,20 @@ def test_what_an_agent_saves_is_told_at_the_next_start(tmp_path: Path, monkeypat
     assert not [other for other in ("Okay", "Which list", "Badges") if other in told], told
 
 
+def test_a_due_date_is_the_last_day_and_a_repetition_is_known(opened: OpenMemory) -> None:
+    async def ask(client: Client) -> Any:
+        for _ in range(2):  # as a client does that got no answer
+            again = await client.call_tool("remember", {"text": f"I must freeze the code by 2031-12-10. {KEY}"})
+        assert "Already known" in said(again)
+        await client.call_tool("remember", {"text": "I must freeze the code by 2031-12-10.", "speaker": "Ana"})
+        assert "larger budget" in said(await client.call_tool("window", {"budget": 1}))
+        return (await client.call_tool("intents", {})).structured_content["intents"]
+
+    intents = asked(build(opened), ask)
+    assert {(one.get("due"), "deadline" in one) for one in intents} == {("2031-12-10", False)}
+    assert opened.memory.stats().events == 2
+
+
 def test_what_an_agent_saves_is_told_once(opened: OpenMemory) -> None:
     async def ask(client: Client) -> Any:
         await client.call_tool("remember", {"text": "Use pnpm, not npm."})
@@ -315,7 +335,9 @@ def test_what_an_agent_saves_is_told_once(opened: OpenMemory) -> None:
         ("recall", {"query": "x", "k": True}, "k must be an integer or 'auto', not bool"),
         ("recall", {"query": "x", "since": "yesterday-ish"}, "InvalidTime"),
         ("show", {"id": "ev_" + "0" * 32}, "NotFound"),
-        ("forget", {}, "InvalidFilter: Say what to forget"),
+        ("forget", {}, "InvalidFilter: Say what to forget: ids, session, speaker, wing or before."),
+        ("forget", {"dry_run": True}, "InvalidFilter: Say what to forget"),
+        ("events", {"limit": 0}, "limit must be a whole number from 1, not 0"),
         ("forget", {"before": "2000"}, "InvalidTime: before: '2000'"),
         ("remember", {"text": "  "}, "InvalidEvent"),
     ],

@@ -150,7 +150,8 @@ def checked_question(query: object) -> str:
 def checked_count(name: str, value: object, most: int) -> int:
     """Check a count."""
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
-        raise InvalidInput(f"{name} must be a whole number from 1 to {most:,}, not {value!r}.")
+        to = "" if most == NO_LIMIT else f" to {most:,}"
+        raise InvalidInput(f"{name} must be a whole number from 1{to}, not {value!r}.")
     return value
 
 

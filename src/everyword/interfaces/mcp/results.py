@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, cast
 
 from msgspec import Struct
@@ -13,10 +13,12 @@ from everyword.interfaces.mcp.tools import LISTS, MEMBERS, NEXT_CURSOR, AgentToo
 from everyword.interfaces.operations.pages import entries_after
 from everyword.memory import Memory
 from everyword.models.tokenizers import load_tokenizer
-from everyword.text.rendering import event_line, json_text, name, one_line, visible, visible_json
-from everyword.types.events import Answer, Context, Hit, Hits, Written, elsewhere
+from everyword.text.rendering import event_line, json_text, name, one_line, shortened, visible, visible_json
+from everyword.text.terms import count_of
+from everyword.types.events import Answer, Context, Hit, Hits, Receipt, Written, elsewhere
 from everyword.types.intents import Window
 from everyword.types.serialization import to_json
+from everyword.types.times import utc_now
 
 PAGE_TOKENS = 1_500  # of a list, unless its first item alone takes more
 _PAGE_ITEMS = 100  # read at once; more would not fit into a page
@@ -24,8 +26,12 @@ _MOST_CHARS = 700  # of each text, so that a long message does not crowd out the
 _LEAST_HIT_CHARS = 200  # of a hit, however many hits were asked for
 _SHORTER = 0.8  # by which texts are cut until all hits fit into PAGE_TOKENS
 _MOST_IDS = 20
+_SHOWN_CHARS = 80  # of each event that would be forgotten
+_SAME = ("text", "speaker", "session", "wing")  # by which a repetition of what was said just now is known
+_JUST_NOW = timedelta(minutes=10)
+_MOST_RECENT = 100  # events that are looked at
 _MOST_NESTED = 3  # items of a list inside an item
-_TIMES = {"at", "replaced_at", "first_at", "last_at", "said_at", "valid_from", "valid_to", "deadline", "until"}
+_TIMES = {"at", "replaced_at", "first_at", "last_at", "said_at", "valid_from", "valid_to", "until"}
 _NOTHING = "The memory holds nothing about this."
 
 
@@ -49,7 +55,7 @@ def run(tool: AgentTool, memory: Memory, arguments: Mapping[str, Any]) -> Result
     if tool.is_paged:
         document = _page(tool, memory, given)
         return Result(text=memory.admin.fenced(json_text(document)), document=document)
-    result = operation.run(memory, given)
+    result = (_said_just_now(memory, given) if operation.name == "add" else None) or operation.run(memory, given)
     if isinstance(result, Hits):
         return _hits(result, memory, given.get("project"))
     if isinstance(result, Answer):
@@ -58,6 +64,8 @@ def run(tool: AgentTool, memory: Memory, arguments: Mapping[str, Any]) -> Result
         return _packed(tool, memory, given, result)
     if operation.name == "add":
         return _written([result] if isinstance(result, Written) else result)
+    if isinstance(result, Receipt):
+        return _forgotten(result, operation.document(result), memory, given.get("wing"))
     document = _slim(operation.name, operation.document(result), whole=operation.name == "show")
     return Result(text=memory.admin.fenced(json_text(document)), document=document)
 
@@ -153,12 +161,42 @@ def _written(results: Iterable[Written]) -> Result:
     return Result(text="\n".join(told) or "There was nothing to remember.", document=document)
 
 
+def _said_just_now(memory: Memory, given: Mapping[str, Any]) -> Written | None:
+    """Find what is to be remembered among what was said just now: a client whose request got no answer repeats it."""
+    if not isinstance(given.get("text"), str) or "at" in given or "key" in given:
+        return None
+    said = memory.admin.redacted({name: given[name] for name in _SAME if name in given})
+    clean = {"wing": memory.scope.wing, **said}
+    recent = memory.events(since=utc_now() - _JUST_NOW, newest_first=True, limit=_MOST_RECENT)
+    same = (one for one in recent if all(getattr(one, name) == clean.get(name) for name in _SAME))
+    event = next(same, None)
+    return None if event is None else Written(event=event, new=False)
+
+
+def _forgotten(receipt: Receipt, document: dict[str, Any], memory: Memory, wing: str | None) -> Result:
+    """Tell what was removed, or, so that a person can agree, show what would be."""
+    document = _slim("forget", {**document, "wing": wing})
+    if not receipt.dry_run:
+        return Result(text=memory.admin.fenced(json_text(document)), document=document)
+    shown = [memory.get(id) for id in receipt.ids[:_MOST_IDS]]
+    texts = [shortened(one_line(event.text), _SHOWN_CHARS) for event in shown]
+    document["would_remove"] = [
+        _slim("events", {**_document(event), "text": text}) for event, text in zip(shown, texts, strict=True)
+    ]
+    where = f" in {name(wing)}" if wing else ""
+    more = f", of which {len(shown)} are shown" if receipt.events > len(shown) else ""
+    lines = [event_line(event, text, labels=_wing_label(event.wing)) for event, text in zip(shown, texts, strict=True)]
+    text = f"{count_of(receipt.events, 'event')}{where} would be removed{more}.\n"
+    return Result(text=text + memory.admin.fenced("\n".join(lines)) if shown else text.strip(), document=document)
+
+
 def _packed(tool: AgentTool, memory: Memory, arguments: Mapping[str, Any], packed: Context | Window) -> Result:
     text = packed.text or _NOTHING
-    if isinstance(packed, Context) and not packed.text and "budget" in arguments:
+    if not packed.text and "budget" in arguments:
         # Ask again with the default budget, to tell "nothing found" from "budget too small".
         rest = {name: value for name, value in arguments.items() if name != "budget"}
-        if tool.operation.run(memory, rest).citations:
+        whole = tool.operation.run(memory, rest)
+        if whole.items if isinstance(whole, Window) else whole.citations:
             text = f"What the memory holds about this does not fit into {packed.budget} tokens. "
             text += "Ask again with a larger budget."
     return Result(text=text, document={"text": packed.text, "tokens": packed.tokens})
@@ -179,7 +217,7 @@ def _answer(answer: Answer, memory: Memory, project: str | None) -> Result:
     wings = {id: elsewhere(memory.get(id), project) for id in ids} if project else {}
     sources = [f"[{id}{_in(wings.get(id))}] {one_line(quote)}" for id, quote in zip(ids, answer.quotes, strict=False)]
     lines = list(dict.fromkeys([answer.text, *sources]))
-    return Result(text=_confidence(answer.confidence) + memory.admin.fenced("\n".join(lines)), document=document)
+    return Result(text=_confidence("", answer.confidence) + memory.admin.fenced("\n".join(lines)), document=document)
 
 
 def _in(wing: str | None) -> str:
@@ -199,7 +237,8 @@ def _hits(hits: Hits, memory: Memory, project: str | None) -> Result:
     if not hits:
         return Result(text="Nothing was found.", document=document)
     lines = [event_line(hit.event, text, labels=_labels(hit, project)) for hit, text in zip(hits, texts, strict=True)]
-    return Result(text=_confidence(hits.confidence) + memory.admin.fenced("\n".join(lines)), document=document)
+    sure = _confidence(" that the answer is among these", hits.confidence)
+    return Result(text=sure + memory.admin.fenced("\n".join(lines)), document=document)
 
 
 def _texts(hits: Hits) -> list[str]:
@@ -213,17 +252,20 @@ def _texts(hits: Hits) -> list[str]:
     return texts
 
 
-def _confidence(confidence: float | None) -> str:
-    return "" if confidence is None else f"Confidence that the answer is among these: {confidence:.2f}\n"
+def _confidence(of_what: str, confidence: float | None) -> str:
+    return "" if confidence is None else f"Confidence{of_what}: {confidence:.2f}\n"
 
 
 def _labels(hit: Hit, project: str | None) -> list[str]:
-    wing = elsewhere(hit.event, project)
-    labels = [] if wing is None else [f"in {wing}"]
+    labels = _wing_label(elsewhere(hit.event, project))
     if hit.replaced_at is None:
         return labels
     see = f", see {hit.replaced_by}" if hit.replaced_by else ""
     return [*labels, f"no longer so since {hit.replaced_at:%Y-%m-%d}{see}"]
+
+
+def _wing_label(wing: str | None) -> list[str]:
+    return [] if wing is None else [f"in {wing}"]
 
 
 def _around(hit: Hit, most: int) -> str:

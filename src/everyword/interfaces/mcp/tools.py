@@ -10,8 +10,9 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from everyword.errors import InvalidFilter
 from everyword.interfaces.operations import BY_NAME, Operation, Parameter, check_arguments
-from everyword.interfaces.operations.parameters import COUNT, PATH, TEXT, TEXTS, TIME
+from everyword.interfaces.operations.parameters import COUNT, FLAG, PATH, TEXT, TEXTS, TIME
 from everyword.types.events import SAVED_ON_REQUEST
 
 ToolSet = Literal["core", "all"]
@@ -104,7 +105,7 @@ def _members(texts: str, **others: dict[str, Any]) -> dict[str, dict[str, Any]]:
 _EVENT = _members("id at speaker role session wing text")
 _STATEMENT = _members("id kind content about quote event_id valid_from valid_to status said_at", reasons=_TEXTS)
 _FACT = _members("id subject relation object valid_from valid_to said_at", confidence=_NUMBER, quotes=_TEXTS)
-_INTENT = _members("id content category status deadline until last_at", quotes=_TEXTS)
+_INTENT = _members("id content category status due until last_at", quotes=_TEXTS)
 _PACKED = _members("text", tokens=_COUNT)
 MEMBERS: dict[str, dict[str, dict[str, Any]]] = {
     "add": {"ids": _TEXTS, "new": _COUNT, "redacted": _COUNTS},
@@ -133,7 +134,15 @@ MEMBERS: dict[str, dict[str, dict[str, Any]]] = {
         "graph": _COUNTS,
         "behind": _COUNTS,
     },
-    "forget": {"events": _COUNT, "dry_run": _FLAG, "ids": _TEXTS, "removed": _COUNTS, "left": _TEXTS},
+    "forget": {
+        "events": _COUNT,
+        "dry_run": _FLAG,
+        "wing": _TEXT,
+        "ids": _TEXTS,
+        "removed": _COUNTS,
+        "left": _TEXTS,
+        "would_remove": {"type": "array", "items": {"type": "object", "properties": _EVENT}},
+    },
 }
 # Results that are lists: the name of the list. Those with a cursor are given in pages.
 LISTS = {"recall": "hits", "history": "versions"} | {
@@ -201,7 +210,11 @@ class AgentTool(Struct, frozen=True, kw_only=True):
 
     def arguments(self, received: Mapping[str, Any] | None) -> dict[str, Any]:
         """Check what a client sent; return the operation's arguments."""
-        return {**self.defaults, **check_arguments(self.parameters, received or {})}
+        arguments = {**self.defaults, **check_arguments(self.parameters, received or {})}
+        conditions = [one.name for one in self.parameters if one.kind is not FLAG]
+        if self.operation.destructive and not arguments.keys() & set(conditions):
+            raise InvalidFilter(f"Say what to forget: {', '.join(conditions[:-1])} or {conditions[-1]}.")
+        return arguments
 
     def _property(self, parameter: Parameter) -> dict[str, Any]:
         # A format would make clients refuse times that the memory understands, such as a date alone.
