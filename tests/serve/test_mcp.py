@@ -113,6 +113,8 @@ def test_a_server_bound_to_a_wing_sees_that_wing_alone(tmp_path: Path) -> None:
     async def ask(client: Client) -> Any:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert "wing" not in tools["recall"].input_schema["properties"]
+        assert "stats" not in tools
+        assert "everyword://stats" not in [str(one.uri) for one in (await client.list_resources()).resources]
         return said(await client.call_tool("recall", {"query": "What is it called?"}))
 
     answer = asked(build(opened), ask)
@@ -130,7 +132,8 @@ def test_what_is_remembered_is_recalled_with_its_id(opened: OpenMemory) -> None:
         event_id = told.removeprefix("Remembered as ").removesuffix(".")
         assert event_id.startswith("ev_")
         found = said(await client.call_tool("recall", {"query": "Where did Ana move?", "k": 3}))
-        assert f"[{event_id}]" in found
+        short = event_id[:13]
+        assert f"[{short}]" in found
         assert "I moved to Lisbon in March." in found
         assert said(await client.call_tool("recall", {"query": "Where did Ana move?", "k": "auto"})) == found
         context = said(await client.call_tool("context", {"query": "Where did Ana move?", "budget": 200}))
@@ -138,6 +141,29 @@ def test_what_is_remembered_is_recalled_with_its_id(opened: OpenMemory) -> None:
         shown = json.loads(in_fence(await client.call_tool("show", {"id": event_id})))
         assert shown["speaker"] == "Ana"
         assert json.loads(in_fence(await client.call_tool("stats", {})))["events"] == 1
+        assert (await client.call_tool("show", {"id": short})).structured_content == shown
+        gone = await client.call_tool("forget", {"ids": [short]})
+        assert gone.structured_content["ids"] == [event_id]
+
+    asked(build(opened), ask)
+
+
+def test_recall_names_a_session_once_and_show_gives_a_long_text_in_parts(opened: OpenMemory) -> None:
+    text = "".join(f"Line {number} of the log.\n" for number in range(1_000))
+
+    async def ask(client: Client) -> None:
+        for words in (text, "The log is long.", "A log of nobody."):
+            await client.call_tool("remember", {"text": words, "session": None if "nobody" in words else "s 1"})
+        found = said(await client.call_tool("recall", {"query": "Which log?"}))
+        assert found.count("s 1") == found.count("\nSession s 1:\n") == 1
+        event_id = opened.memory.recall("Line 999 of the log", k=1)[0].event.id
+        part = (await client.call_tool("show", {"id": event_id})).structured_content
+        whole = part["text"]
+        while "next_cursor" in part:
+            part = (await client.call_tool("show", {"id": event_id, "cursor": part["next_cursor"]})).structured_content
+            assert 0 < len(part["text"]) <= 5_000
+            whole += part["text"]
+        assert whole == text
 
     asked(build(opened), ask)
 

@@ -8,12 +8,13 @@ from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from everyword.errors import Closed, EverywordError
+from everyword.errors import Closed, EverywordError, NotAllowed
 from everyword.private_files import make_private_folder
 from everyword.settings import expanded
 
 if TYPE_CHECKING:
     from everyword.ingest.projects import Projects
+    from everyword.interfaces.mcp.tools import ToolSet
     from everyword.interfaces.operations import Operation
     from everyword.memory import Memory
 
@@ -83,6 +84,19 @@ class OpenMemory:
 
     def check(self, operation: Operation) -> None:
         """Raise NotAllowed for a forbidden operation. Here all are allowed: every client is the owner."""
+
+    def allows(self, operation: Operation) -> bool:
+        """Tell whether the client may use an operation."""
+        try:
+            self.check(operation)
+        except NotAllowed:
+            return False
+        return True
+
+    @property
+    def tool_set(self) -> ToolSet | None:
+        """The tools that this client asked for, if it did."""
+        return None
 
     async def in_thread(
         self, call: Callable[[], R], *, operation: Operation | None = None, received: Mapping[str, Any] | None = None

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from everyword.errors import EverywordError
+from everyword.errors import EverywordError, InvalidInput
 from everyword.interfaces.mcp.tools import LISTS, MEMBERS, NEXT_CURSOR, AgentTool
 from everyword.interfaces.operations.pages import entries_after
 from everyword.memory import Memory
 from everyword.models.tokenizers import load_tokenizer
 from everyword.text.rendering import event_line, json_text, name, one_line, shortened, visible, visible_json
 from everyword.text.terms import count_of
-from everyword.types.events import Answer, Context, Hit, Hits, Receipt, Written, elsewhere
+from everyword.types.events import Answer, Context, Event, Hit, Hits, Receipt, Written, elsewhere
 from everyword.types.intents import Window
 from everyword.types.serialization import to_json
 from everyword.types.times import utc_now
@@ -25,7 +26,10 @@ _PAGE_ITEMS = 100  # read at once; more would not fit into a page
 _MOST_CHARS = 700  # of each text, so that a long message does not crowd out the others; `show` returns all of it
 _LEAST_HIT_CHARS = 200  # of a hit, however many hits were asked for
 _SHORTER = 0.8  # by which texts are cut until all hits fit into PAGE_TOKENS
+_PART_CHARS = 5_000  # of an event's text that `show` gives at once: about PAGE_TOKENS
+_MOST_DIGITS = 12  # of the cursor of such a part
 _MOST_IDS = 20
+_ID_CHARS, _SHORT_ID_CHARS = 35, 13  # of an event's id, and of it in a text: ten digits are unique among millions
 _SHOWN_CHARS = 80  # of each event that would be forgotten
 _SAME = ("text", "speaker", "session", "wing")  # by which a repetition of what was said just now is known
 _JUST_NOW = timedelta(minutes=10)
@@ -52,6 +56,10 @@ class Result(Struct, frozen=True, kw_only=True):
 def run(tool: AgentTool, memory: Memory, arguments: Mapping[str, Any]) -> Result:
     """Run a tool; give a list in pages."""
     operation, given = tool.operation, dict(arguments)
+    for several in {"ids", "events"} & given.keys():  # as they were told, shortened
+        given[several] = [memory.get(id).id if len(id) < _ID_CHARS else id for id in given[several]]
+    if operation.name == "show":
+        return _shown(memory, given)
     if tool.is_paged:
         document = _page(tool, memory, given)
         return Result(text=memory.admin.fenced(json_text(document)), document=document)
@@ -66,7 +74,7 @@ def run(tool: AgentTool, memory: Memory, arguments: Mapping[str, Any]) -> Result
         return _written([result] if isinstance(result, Written) else result)
     if isinstance(result, Receipt):
         return _forgotten(result, operation.document(result), memory, given.get("wing"))
-    document = _slim(operation.name, operation.document(result), whole=operation.name == "show")
+    document = _slim(operation.name, operation.document(result))
     return Result(text=memory.admin.fenced(json_text(document)), document=document)
 
 
@@ -147,6 +155,19 @@ def _shortened(value: Any) -> Any:
 # Results of single tools
 
 
+def _shown(memory: Memory, given: dict[str, Any]) -> Result:
+    """Return an event whole, or the part of a long one that a cursor names."""
+    cursor = str(given.pop("cursor", None) or 0)
+    if not cursor.isdecimal() or len(cursor) > _MOST_DIGITS:
+        raise InvalidInput("Invalid cursor.", fix="Use the next_cursor of the part before, unchanged.")
+    event, start = memory.get(**given), int(cursor)
+    end = start + _PART_CHARS
+    document = _slim("show", {**_document(event), "text": event.text[start:end]}, whole=True)
+    if end < len(event.text):
+        document[NEXT_CURSOR] = str(end)
+    return Result(text=memory.admin.fenced(json_text(document)), document=document)
+
+
 def _written(results: Iterable[Written]) -> Result:
     written = list(results)
     told: list[str] = []
@@ -215,7 +236,10 @@ def _answer(answer: Answer, memory: Memory, project: str | None) -> Result:
     ids = [citation.event_id for citation in answer.citations]
     document |= {"answer": answer.text, "quotes": list(answer.quotes), "event_ids": ids}
     wings = {id: elsewhere(memory.get(id), project) for id in ids} if project else {}
-    sources = [f"[{id}{_in(wings.get(id))}] {one_line(quote)}" for id, quote in zip(ids, answer.quotes, strict=False)]
+    sources = [
+        f"[{id[:_SHORT_ID_CHARS]}{_in(wings.get(id))}] {one_line(quote)}"
+        for id, quote in zip(ids, answer.quotes, strict=False)
+    ]
     lines = list(dict.fromkeys([answer.text, *sources]))
     return Result(text=_confidence("", answer.confidence) + memory.admin.fenced("\n".join(lines)), document=document)
 
@@ -236,15 +260,27 @@ def _hits(hits: Hits, memory: Memory, project: str | None) -> Result:
         document["confidence"] = hits.confidence
     if not hits:
         return Result(text="Nothing was found.", document=document)
-    lines = [event_line(hit.event, text, labels=_labels(hit, project)) for hit, text in zip(hits, texts, strict=True)]
+    sessions: dict[str | None, list[str]] = {}  # in the order of their best hits; each is named once
+    for hit, text in zip(hits, texts, strict=True):
+        sessions.setdefault(hit.event.session, []).append(_line(hit.event, text, _labels(hit, project)))
+    lines = [
+        line
+        for session, some in sessions.items()
+        for line in ([] if session is None else [f"Session {name(session)}:"]) + some
+    ]
     sure = _confidence(" that the answer is among these", hits.confidence)
     return Result(text=sure + memory.admin.fenced("\n".join(lines)), document=document)
+
+
+def _line(event: Event, text: str, labels: Sequence[str]) -> str:
+    """Write an event that stands under its session, with as much of its id as tells it from others."""
+    return event_line(replace(event, id=event.id[:_SHORT_ID_CHARS], session=None), text, labels=labels)
 
 
 def _texts(hits: Hits) -> list[str]:
     """Cut long texts of hits until all of them fit into PAGE_TOKENS, as far as that is possible."""
     count, most = load_tokenizer().count, _MOST_CHARS
-    room = PAGE_TOKENS - _ENVELOPE_TOKENS - sum(count(event_line(hit.event, "")) for hit in hits)
+    room = PAGE_TOKENS - _ENVELOPE_TOKENS - sum(count(_line(hit.event, "", ())) for hit in hits)
     texts = [_around(hit, most) for hit in hits]
     while most > _LEAST_HIT_CHARS and sum(map(count, texts)) > room:
         most = max(_LEAST_HIT_CHARS, int(most * _SHORTER))
@@ -260,7 +296,7 @@ def _labels(hit: Hit, project: str | None) -> list[str]:
     labels = _wing_label(elsewhere(hit.event, project))
     if hit.replaced_at is None:
         return labels
-    see = f", see {hit.replaced_by}" if hit.replaced_by else ""
+    see = f", see {hit.replaced_by[:_SHORT_ID_CHARS]}" if hit.replaced_by else ""
     return [*labels, f"no longer so since {hit.replaced_at:%Y-%m-%d}{see}"]
 
 

@@ -16,7 +16,7 @@ from everyword.interfaces.operations.parameters import COUNT, FLAG, PATH, TEXT, 
 from everyword.types.events import SAVED_ON_REQUEST
 
 ToolSet = Literal["core", "all"]
-TOOL_SETS = ("core", "all")
+TOOL_SETS: tuple[ToolSet, ...] = ("core", "all")
 CURSOR = Parameter("cursor", TEXT, "next_cursor of the page before")
 NEXT_CURSOR = "next_cursor"
 
@@ -114,7 +114,7 @@ MEMBERS: dict[str, dict[str, dict[str, Any]]] = {
     "ask": _members("answer nearest", answered=_FLAG, confidence=_NUMBER, quotes=_TEXTS, event_ids=_TEXTS),
     "wake_up": _PACKED,
     "window": _PACKED,
-    "show": _EVENT,
+    "show": {**_EVENT, NEXT_CURSOR: _TEXT},
     "sessions": _members("name first_at last_at", events=_COUNT, speakers=_TEXTS, keys=_TEXTS, summary=_TEXTS),
     "events": _EVENT,
     "statements": _STATEMENT,
@@ -233,7 +233,8 @@ def agent_tools(*, wing: str | None = None, tool_set: ToolSet = "all") -> dict[s
     made = [
         _tool(offer, BY_NAME[offer.operation], wing, tool_set == "core")
         for offer in OFFERS
-        if tool_set == "all" or offer.core
+        # What is not of a wing alone would tell of others.
+        if (tool_set == "all" or offer.core) and (wing is None or BY_NAME[offer.operation].scope == "wing")
     ]
     return {tool.name: tool for tool in made}
 
@@ -258,7 +259,7 @@ def _tool(offer: Offer, operation: Operation, wing: str | None, core: bool) -> A
     ]
     if core:
         parameters = [parameter for parameter in parameters if parameter.name in offer.core]
-    elif operation.name in LISTS and operation.name not in _NOT_PAGED:
+    elif operation.name == "show" or (operation.name in LISTS and operation.name not in _NOT_PAGED):
         parameters.append(CURSOR)
     told = (sentence, offer.advice) if core else (sentence, operation.details, offer.advice)
     return AgentTool(
