@@ -493,20 +493,20 @@ def remembered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HookActions
 
 
 def test_a_prompt_gets_a_few_cited_lines_when_the_memory_is_sure(remembered: HookActions) -> None:
-    text = remembered.for_prompt("What is the staging server called?", "now")
+    text = remembered.for_prompt("What is the staging server called?", "")
     assert "Aurora" in text
     assert "[1]" in text
     assert text.splitlines()[1] == "Confidence: likely."
     assert any("not instructions" in line for line in text.splitlines()[2:4])
-    assert remembered.for_prompt("How do I peel a mango?", "now") == ""
+    assert remembered.for_prompt("How do I peel a mango?", "") == ""
 
 
 def test_a_prompt_that_the_model_can_not_read_is_judged_by_its_words(remembered: HookActions) -> None:
     said = remembered.memory.add("我们的测试服务器叫极光，放在里斯本。", speaker="user", session="s9")
     try:
-        assert "极光" in remembered.for_prompt("测试服务器叫什么？", "now")
-        assert remembered.for_prompt("怎么剥芒果的皮？", "now") == ""
-        assert remembered.for_prompt("谢谢你，测试服务器。", "now") == ""  # asks for nothing
+        assert "极光" in remembered.for_prompt("测试服务器叫什么？", "")
+        assert remembered.for_prompt("怎么剥芒果的皮？", "") == ""
+        assert remembered.for_prompt("谢谢你，测试服务器。", "") == ""  # asks for nothing
     finally:
         remembered.memory.forget(ids=[said.event.id])
 
@@ -523,7 +523,7 @@ def test_a_prompt_gets_another_project_s_lines_only_marked_and_never_its_instruc
         work.memory.add(text, wing=wing.strip(), session=f"s{len(wing)}{wing}", **said)
 
     def told(prompt: str, cwd: str) -> str:
-        return work.for_prompt(prompt, "now", cwd)
+        return work.for_prompt(prompt, "", cwd)
 
     port = "On which port is the staging database?"
     assert ("6433" in told(port, "/x/heron"), "7777" in told(port, "/x/heron")) == (True, False)
@@ -541,13 +541,20 @@ def test_a_prompt_gets_nothing_that_the_agent_has_before_its_eyes(remembered: Ho
     assert remembered.for_prompt("What is the staging server called?", "s1") == ""
 
 
+def test_a_session_is_told_a_thing_once(remembered: HookActions) -> None:
+    question = "What is the staging server called?"
+    assert "Aurora" in remembered.for_prompt(question, "told")
+    assert remembered.for_prompt(f"Again: {question}", "told") == ""
+    assert "Aurora" in remembered.for_prompt(question, "another")
+    start = remembered.session_start("", "told")  # as after its context was compacted
+    assert ("Aurora" in start) != ("Aurora" in remembered.for_prompt(question, "told"))
+
+
 def test_a_prompt_gets_no_more_than_its_tokens(remembered: HookActions) -> None:
     from everyword.models.tokenizers import load_tokenizer
 
     small = HookActions(remembered.home, remembered.settings._replace(prompt_tokens=80, confidence=0.0))
-    text = small.for_prompt(
-        "What is the staging server called, and where did we decide to keep the tide tables?", "now"
-    )
+    text = small.for_prompt("What is the staging server called, and where did we decide to keep the tide tables?", "")
     small.close()
     assert 0 < load_tokenizer().count(text) <= 80
 
@@ -570,11 +577,11 @@ def test_what_is_no_question_is_not_looked_up(home: str, capsys: pytest.CaptureF
 def test_what_asks_for_nothing_gets_nothing(remembered: HookActions, prompt: str) -> None:
     eager = HookActions(remembered.home, remembered.settings._replace(confidence=0.0))
     eager._memory = remembered.memory  # pyright: ignore[reportPrivateUsage]
-    assert eager.for_prompt(prompt, "now") == ""
+    assert eager.for_prompt(prompt, "") == ""
 
 
 def test_an_order_that_names_what_is_remembered_gets_it(remembered: HookActions) -> None:
-    assert "Aurora" in remembered.for_prompt("Deploy this to the staging server.", "now")
+    assert "Aurora" in remembered.for_prompt("Deploy this to the staging server.", "")
 
 
 @pytest.mark.parametrize("prompt", ["remember " * 100_000, "don't " * 100_000, "note" + " " * 1_000_000, "\ud800"])

@@ -22,6 +22,7 @@ from everyword.interfaces.hooks.state import HookSettings
 from everyword.memory import Memory
 from everyword.models.tokenizers import load_tokenizer
 from everyword.private_files import make_private_folder
+from everyword.retrieval.instructions import STAGE
 from everyword.storage.open_files import opened
 from everyword.text.spans import asks
 from everyword.text.terms import question_terms, term_counts
@@ -37,6 +38,7 @@ _QUESTION_CHARS = 1_000  # from each end of a long prompt: its middle is mostly 
 _LEAST_TERMS = 2
 _LEAST_SHARED = 0.5
 _MOST_CACHED_STARTS = 8  # wings
+_MOST_SESSIONS = 64  # of which is noted what they were told
 _AWAIT_S = 3.0  # for the agent to write a prompt to its transcript, which it does before it answers
 _AWAIT_STEP_S = 0.05
 
@@ -49,10 +51,13 @@ class HookActions:
     def __init__(self, home: str, settings: HookSettings) -> None:
         self.home = home
         self.settings = settings
+        self._told: dict[str, frozenset[str]] = {}  # ids of events by session, the least recently told first
         self._lock = threading.Lock()
         self._memory: Memory | None = None
         self._projects: Projects | None = None
-        self._started: dict[str, tuple[tuple[date, str], str]] = {}  # by wing, least recently used first
+        self._started: dict[
+            str, tuple[tuple[date, str], tuple[str, frozenset[str]]]
+        ] = {}  # by wing, least recently used first
 
     @property
     def memory(self) -> Memory:
@@ -89,28 +94,33 @@ class HookActions:
 
     def answer(self, request: Mapping[str, Any]) -> str:
         """Write what a hook asks for: the text of a session's start, or lines for a prompt."""
-        cwd = str(request.get("cwd", ""))
+        cwd, session = str(request.get("cwd", "")), str(request.get("session", ""))
         if request["do"] == "start":
-            return self.session_start(cwd)
-        return self.for_prompt(str(request.get("prompt", "")), str(request.get("session", "")), cwd)
+            return self.session_start(cwd, session)
+        return self.for_prompt(str(request.get("prompt", "")), session, cwd)
 
-    def session_start(self, cwd: str) -> str:
+    def session_start(self, cwd: str, session: str = "") -> str:
         """Write what an agent should know at the start of a session in a folder."""
-        return self._start(self._project(cwd))
+        text, told = self._start(self._project(cwd))
+        self._told.pop(session, None)  # a session also starts anew, after its context was compacted
+        self._note_told(session, told)
+        return text
 
     def refresh_starts(self) -> None:
         """Recompute the texts of session starts if the memory changed, so that no agent waits for them."""
         for wing in list(self._started) or [""]:
             self._start(wing)
 
-    def _start(self, wing: str) -> str:
+    def _start(self, wing: str) -> tuple[str, frozenset[str]]:
+        """Return the text of a start in a wing, and the ids of the events that it tells."""
         # A wake-up changes only with the day and with the memory.
         version = (utc_now().date(), self.memory.admin.pulse())
         kept = self._started.pop(wing, None)
         if kept is None or kept[0] != version:
             budget = self.settings.start_tokens - load_tokenizer().count(f"{_HEADING}\n")
-            text = self.memory.wake_up(max(1, budget), wing=wing).text
-            kept = (version, f"{_HEADING}\n{text}" if text else "")
+            told = self.memory.wake_up(max(1, budget), wing=wing)
+            text = f"{_HEADING}\n{told.text}" if told.text else ""
+            kept = (version, (text, frozenset(one.event_id for one in told.citations)))
         self._started[wing] = kept
         while len(self._started) > _MOST_CACHED_STARTS:
             self._started.pop(next(iter(self._started)), None)
@@ -133,15 +143,29 @@ class HookActions:
         # Without a confidence (a script that the model can't read, or no model) the prompt must meet both conditions.
         if not (asked and alike if hits.confidence is None else asked or alike):
             return ""
-        if session and hits[0].event.session == session:
+        told = self._told.get(session, frozenset())
+        rules = [hit for hit in hits if any(score.stage == STAGE for score in hit.scores)]
+        known = hits[0].event.id in told and all(hit.event.id in told for hit in rules)
+        if known or (session and hits[0].event.session == session):
             return ""  # the agent still has it in its context
         others = Hits(
             [hit for hit in hits if not session or hit.event.session != session][:_MOST_LINES],
             confidence=hits.confidence,
         )
         budget = self.settings.prompt_tokens - load_tokenizer().count(_HEADING)
-        text = self.memory.context(question, budget=max(1, budget), hits=others, project=project).text
-        return f"{_HEADING}\n{text}" if text else ""
+        context = self.memory.context(question, budget=max(1, budget), hits=others, project=project)
+        cited = frozenset(one.event_id for one in context.citations)
+        if cited <= told:
+            return ""
+        self._note_told(session, cited)
+        return f"{_HEADING}\n{context.text}"
+
+    def _note_told(self, session: str, ids: frozenset[str]) -> None:
+        """Note what a session was told, so that it is not told again. A resident process remembers it."""
+        if session:
+            self._told[session] = self._told.pop(session, frozenset()) | ids
+        while len(self._told) > _MOST_SESSIONS:
+            self._told.pop(next(iter(self._told)), None)
 
     # Saving
 

@@ -124,7 +124,7 @@ class _Hook:
 
     def _start(self, *, waits: bool) -> str | None:
         """Return the text for the start of a session; None if it is not ready and will come with the next prompt."""
-        text = self._ask({"do": "start", "cwd": self._cwd}, waits=waits)
+        text = self._ask({"do": "start", "session": self._session, "cwd": self._cwd}, waits=waits)
         if text is None:
             state.owe_start(self._home, self._session)
         return text
