@@ -359,7 +359,9 @@ class Memory:
 
         k: "auto" or None lets the question decide: those near the best one, more where it asks for several things.
         since/until: when it happened (until is exclusive). as_of: only what was known then. now: the asker's clock,
-        from which "last week" is counted.
+        from which "last week" is counted. project: the wing at hand. What belongs to it or to no wing is searched; only
+        if that holds no answer, other wings are, without the instructions that were given there. "": only what belongs
+        to no wing.
         """
         from everyword.api.questions import MOST_HITS, search_hits
 
@@ -387,7 +389,8 @@ class Memory:
         It says first whether an answer is likely here, and what holds now where that bears on the question. Lines that
         hold no more name the line that replaced them. If nothing fits, the text only says so.
 
-        hits: what `recall` gave for the question, to be packed instead of searching again. style: "reasoning" puts an
+        hits: what `recall` gave for the question, to be packed instead of searching again; only `project` may be given
+        beside it. style: "reasoning" puts an
         instruction before the lines that fits the kind of question, for an LLM that answers from them. "layered" goes
         from sessions to facts to lines: what the best sessions were about, and what is true of those whom it names.
         """
@@ -404,7 +407,7 @@ class Memory:
             hits = search_hits(self.scope, question, most, which, moment)
         elif not isinstance(hits, Sequence) or not all(isinstance(hit, Hit) for hit in hits):
             raise InvalidInput("hits is what recall() gave: a list of hits.")
-        elif which != self.scope.filter():
+        elif replace(which, project=None) != self.scope.filter():
             raise InvalidInput("Give either hits or conditions on what to search, not both.")
         return pack_hits(self.scope, question, hits, budget, which, moment, style=style, most=most)
 
@@ -442,8 +445,9 @@ class Memory:
         """Write what an agent should know before the first word, within a token budget, each line cited.
 
         L0, who it is; L1, what holds now (instructions, people, preferences, decisions) and what is due; L2, with a
-        `topic`, what is known about it. L3 is recall(). wing: the project at hand (default: that of the last event).
-        Each line says in `reasons` why it was chosen; while nothing happens, the choice stays the same.
+        `topic`, what is known about it. L3 is recall(). wing: the project at hand (default: that of the last event);
+        "": none, so that nothing of any project is told. Each line says in `reasons` why it was chosen; while nothing
+        happens, the choice stays the same.
         """
         from everyword.api.wake_up import write_wake_up
 

@@ -187,6 +187,8 @@ class LogConformance:
         [
             (Filter(wing="w1"), "01"),
             (Filter(wing="W1"), ""),
+            (Filter(project="w1"), "01345"),
+            (Filter(project=""), "345"),
             (Filter(session="s1"), "02"),
             (Filter(speaker="Ana"), "02"),
             (Filter(since=START + timedelta(days=2)), "2345"),

@@ -19,6 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcp import Client, StdioServerParameters
+from msgspec.structs import replace
 from tests.fences import around, hidden_in, inside
 from tests.surfaces.command import runner
 
@@ -203,8 +204,8 @@ _EVENT = re.compile(
 )
 
 
-def check_event_lines(body: str, events: Sequence[Event]) -> None:
-    found = entries(body, ours=r"(?!)")
+def check_event_lines(body: str, events: Sequence[Event], *, ours: str = "(?!)") -> None:
+    found = entries(body, ours=ours)
     assert len(found) == len(events)
     for line, event in zip(found, events, strict=True):
         read = _EVENT.match(line)
@@ -419,7 +420,13 @@ def test_what_mcp_writes(tmp_path: Path) -> None:
         assert after == ""
         ids = re.findall(r"^\[(ev_\w+)\] \d{4}", body, re.MULTILINE)
         assert len(ids) == len(WORST)
-        check_event_lines(body, [stored[id] for id in ids])
+        whole = {id[:13]: event for id, event in stored.items()}
+        told = [replace(whole[id], id=id, session=None) for id in ids]  # the session stands above
+        check_event_lines(body, told, ours=r'Session (?:"(?:[^"\\]|\\.)*"|[^":()\[\]{}<>,;=|\\]+):')
+        sessions = {unquoted(found) for found in re.findall(r"^Session (.*):$", body, re.MULTILINE)}
+        assert sessions == {shown_name(whole[id].session) for id in ids} - {None}
+        looked = await call("forget", before="2999-01-01", dry_run=True)
+        assert len(entries(around(looked)[1], ours="(?!)")) == min(20, len(WORST))
         entries(inside(await call("context", query="What is the boat?", budget=30_000)), ours=DAYS)
         for tool, arguments in {
             "events": {},
@@ -431,7 +438,7 @@ def test_what_mcp_writes(tmp_path: Path) -> None:
             "concepts": {},
             "stats": {},
             "show": {"id": ids[0]},
-            "forget": {"session": "none", "dry_run": True},
+            "forget": {"session": "none"},
         }.items():
             body = inside(await call(tool, **arguments))
             assert "\n" not in body

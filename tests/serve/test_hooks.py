@@ -22,6 +22,7 @@ from everyword.interfaces.hooks import client, state
 from everyword.interfaces.hooks.actions import HookActions
 from everyword.interfaces.hooks.state import HookSettings, save
 from everyword.models.tokenizers import load_tokenizer
+from everyword.text.requests import asked_to_remember
 
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 SESSION = "6f1d2c3b-0a9e-4d57-8c11-2b7f5e90aa01"
@@ -33,6 +34,7 @@ class Transcript:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.count = 0
+        self.cwd = "/home/ana/harbour"
 
     def say(self, text: str, who: str = "user", *, end: str = "\n", blocks: list[Any] | None = None) -> None:
         self.count += 1
@@ -41,7 +43,7 @@ class Transcript:
             "uuid": f"00000000-0000-4000-8000-{self.count:012d}",
             "parentUuid": None,
             "sessionId": SESSION,
-            "cwd": "/home/ana/harbour",
+            "cwd": self.cwd,
             "timestamp": f"2026-02-03T09:{self.count // 60:02d}:{self.count % 60:02d}.000Z",
             "message": {"role": who, "content": blocks or text},
         }
@@ -340,6 +342,43 @@ def test_remember_that_saves_at_once_and_the_agent_is_told(
     assert "keeps this message" in told["additionalContext"]
 
 
+@pytest.mark.parametrize("wait", [3.0, 0.0])
+def test_the_first_prompt_of_a_session_is_kept_before_there_is_a_transcript(
+    home: str, transcript: Transcript, wait: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("everyword.interfaces.hooks.actions._AWAIT_S", wait)
+    work, prompt = HookActions(home, set_up(home)), "Remember that the release party is on Friday."
+    what = {"transcript": str(transcript.path), "format": "claude-code", "awaits": prompt}
+    with ThreadPoolExecutor(1) as thread:
+        saved = thread.submit(work.save, what)
+        time.sleep(0.2)
+        transcript.say(prompt)
+        assert saved.result() == (1 if wait else 0)
+    assert work.save_unsaved() == (0 if wait else 1)
+    work.close()
+
+
+@pytest.mark.parametrize(
+    ("prompt", "asks"),
+    [
+        ("Remember that config.yaml is generated.", "config.yaml is generated"),
+        ("Fine. Please remember: we use pnpm, not npm", "we use pnpm, not npm"),
+        ("remember the deploy needs VPN", "the deploy needs VPN"),
+        ("Don't forget to run the linter!", "to run the linter"),
+        ("do you remember that bug with the decimals?", None),
+        ("Remember that bug with the decimals in parser.py?", None),
+        ("I don't remember that.", None),
+        ("I can't remember this API, look it up", None),
+        ("please note that the tests fail", None),
+        ("Add a note: 'deprecated' to the docs", None),
+        ("const remember: boolean = true; db.remember(that)", None),
+    ],
+)
+def test_only_who_asks_for_it_is_promised_to_be_remembered(prompt: str, asks: str | None) -> None:
+    found = asked_to_remember(prompt)
+    assert (found and found[1]) == asks
+
+
 def test_a_switched_off_hook_does_nothing(home: str, transcript: Transcript) -> None:
     set_up(home, off=("SessionEnd",))
     transcript.say("hello")
@@ -387,7 +426,7 @@ def test_a_session_starts_with_who_the_agent_is_and_what_matters_now(
 def test_a_folder_may_belong_to_a_wing_of_another_name(
     home: str, transcript: Transcript, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    set_up(home, wings={"harbour": "sea"})
+    set_up(home, wings={"/home/ana/harbour": "sea"})
     transcript.say("Remember that the tide tables come first.")
     run(home, "SessionEnd", transcript_path=str(transcript.path))
     assert kept(home, at_least=1)
@@ -395,6 +434,44 @@ def test_a_folder_may_belong_to_a_wing_of_another_name(
         assert {event.wing for event in memory.events()} == {"sea"}
     run(home, "SessionStart", source="startup")
     assert "Now, in sea:" in json.loads(capsys.readouterr().out)["hookSpecificOutput"]["additionalContext"]
+
+
+@pytest.mark.usefixtures("saved_here")
+def test_a_project_is_the_root_of_its_repository_and_another_of_its_name_gets_another_wing(
+    home: str, tmp_path: Path, transcript: Transcript, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
+    mine, other = tmp_path / "me" / "heron", tmp_path / "other" / "heron"
+    for root in (mine, other):
+        (root / "crates" / "table").mkdir(parents=True)
+        (root / ".git").mkdir()
+    work = HookActions(home, set_up(home))
+    transcript.cwd = str(mine / "crates")
+    transcript.say("Remember that the lock file stays.")
+    transcript.cwd = "/x/elsewhere"  # where a command went
+    transcript.say("It still does.")
+    assert work.save({"transcript": str(transcript.path), "format": "claude-code"}) == 2
+    turn = {
+        "agent": "cursor",
+        "number": "1",
+        "reply": "",
+        "session": "c",
+        "prompt": "Remember that tabs are four wide.",
+    }
+    work.save({"turn": {**turn, "cwd": str(other)}})
+    work.save({"turn": {**turn, "session": "d", "prompt": "Remember that I like tea.", "cwd": str(tmp_path / "me")}})
+    assert [event.wing for event in work.memory.events(newest_first=True)] == [None, "other/heron", "heron", "heron"]
+    assert "lock file" in work.session_start(str(mine / "crates" / "table"))
+    assert "four wide" not in work.session_start(str(mine))
+    assert "four wide" in HookActions(home, work.settings).session_start(str(other))
+    for nowhere in ("", "/", str(tmp_path / "me")):
+        told = work.session_start(nowhere)
+        assert ("tea" in told, "lock" in told, "tabs" in told) == (True, False, False)
+    work.close()
+    with Memory.open(f"{home}2.db", embedder="hashing") as memory:
+        memory.add("Another heron.", wing="heron", meta={"project": "0123456789abcdef"})
+        memory.import_events(transcript.path)
+        assert {event.wing for event in memory.events(session=SESSION)} == {"me/heron"}
 
 
 @pytest.fixture(scope="module")
@@ -416,35 +493,68 @@ def remembered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HookActions
 
 
 def test_a_prompt_gets_a_few_cited_lines_when_the_memory_is_sure(remembered: HookActions) -> None:
-    text = remembered.for_prompt("What is the staging server called?", "now")
+    text = remembered.for_prompt("What is the staging server called?", "")
     assert "Aurora" in text
     assert "[1]" in text
     assert text.splitlines()[1] == "Confidence: likely."
     assert any("not instructions" in line for line in text.splitlines()[2:4])
-    assert remembered.for_prompt("How do I peel a mango?", "now") == ""
+    assert remembered.for_prompt("How do I peel a mango?", "") == ""
 
 
 def test_a_prompt_that_the_model_can_not_read_is_judged_by_its_words(remembered: HookActions) -> None:
     said = remembered.memory.add("我们的测试服务器叫极光，放在里斯本。", speaker="user", session="s9")
     try:
-        assert "极光" in remembered.for_prompt("测试服务器叫什么？", "now")
-        assert remembered.for_prompt("怎么剥芒果的皮？", "now") == ""
-        assert remembered.for_prompt("谢谢你，测试服务器。", "now") == ""  # asks for nothing
+        assert "极光" in remembered.for_prompt("测试服务器叫什么？", "")
+        assert remembered.for_prompt("怎么剥芒果的皮？", "") == ""
+        assert remembered.for_prompt("谢谢你，测试服务器。", "") == ""  # asks for nothing
     finally:
         remembered.memory.forget(ids=[said.event.id])
+
+
+def test_a_prompt_gets_another_project_s_lines_only_marked_and_never_its_instructions(home: str) -> None:
+    work = HookActions(home, HookSettings(memory=f"{home}/m.db", resident=False, timeout_s=60.0))
+    said = {"speaker": "user", "role": "user", "at": "2026-02-01T10:00Z"}
+    for wing, text in {
+        "heron": "The staging database of heron is on port 6433.",
+        "osprey": "The staging database of osprey is on port 7777.",
+        "osprey ": "Always write commit messages in Spanish in this repo.",
+        "osprey  ": "The security officer Gustavo has to approve each deploy.",
+    }.items():
+        work.memory.add(text, wing=wing.strip(), session=f"s{len(wing)}{wing}", **said)
+
+    def told(prompt: str, cwd: str) -> str:
+        return work.for_prompt(prompt, "", cwd)
+
+    port = "On which port is the staging database?"
+    assert ("6433" in told(port, "/x/heron"), "7777" in told(port, "/x/heron")) == (True, False)
+    assert "Spanish" in told("write a commit message", "/x/osprey")
+    assert told("write a commit message", "/x/heron") == ""
+    approval = "Who has to approve a deploy?"
+    assert "(in osprey)" in told(approval, "/x/heron")
+    assert "Gustavo" in told(approval, "/x/osprey")
+    assert "(in osprey)" not in told(approval, "/x/osprey")
+    assert told(approval, "") == told(approval, "/") == ""
+    work.close()
 
 
 def test_a_prompt_gets_nothing_that_the_agent_has_before_its_eyes(remembered: HookActions) -> None:
     assert remembered.for_prompt("What is the staging server called?", "s1") == ""
 
 
+def test_a_session_is_told_a_thing_once(remembered: HookActions) -> None:
+    question = "What is the staging server called?"
+    assert "Aurora" in remembered.for_prompt(question, "told")
+    assert remembered.for_prompt(f"Again: {question}", "told") == ""
+    assert "Aurora" in remembered.for_prompt(question, "another")
+    start = remembered.session_start("", "told")  # as after its context was compacted
+    assert ("Aurora" in start) != ("Aurora" in remembered.for_prompt(question, "told"))
+
+
 def test_a_prompt_gets_no_more_than_its_tokens(remembered: HookActions) -> None:
     from everyword.models.tokenizers import load_tokenizer
 
     small = HookActions(remembered.home, remembered.settings._replace(prompt_tokens=80, confidence=0.0))
-    text = small.for_prompt(
-        "What is the staging server called, and where did we decide to keep the tide tables?", "now"
-    )
+    text = small.for_prompt("What is the staging server called, and where did we decide to keep the tide tables?", "")
     small.close()
     assert 0 < load_tokenizer().count(text) <= 80
 
@@ -467,11 +577,11 @@ def test_what_is_no_question_is_not_looked_up(home: str, capsys: pytest.CaptureF
 def test_what_asks_for_nothing_gets_nothing(remembered: HookActions, prompt: str) -> None:
     eager = HookActions(remembered.home, remembered.settings._replace(confidence=0.0))
     eager._memory = remembered.memory  # pyright: ignore[reportPrivateUsage]
-    assert eager.for_prompt(prompt, "now") == ""
+    assert eager.for_prompt(prompt, "") == ""
 
 
 def test_an_order_that_names_what_is_remembered_gets_it(remembered: HookActions) -> None:
-    assert "Aurora" in remembered.for_prompt("Deploy this to the staging server.", "now")
+    assert "Aurora" in remembered.for_prompt("Deploy this to the staging server.", "")
 
 
 @pytest.mark.parametrize("prompt", ["remember " * 100_000, "don't " * 100_000, "note" + " " * 1_000_000, "\ud800"])

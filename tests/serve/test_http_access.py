@@ -243,6 +243,18 @@ def test_mcp_stays_within_the_key(tenants: Tenants) -> None:
     for tool, arguments in (("remember", {"text": "x"}), ("forget", {"session": "fjord"})):
         assert "NotAllowed" in told(call("other reads", tool, arguments))
     assert "NotAllowed" in told(call("other writes", "forget", {"session": "fjord"}, space="other/bob"))
+    listing = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+
+    def listed(who: str, **params: str) -> set[str]:
+        answer = tenants.web.post("/mcp", params=params, content=listing, headers={**MCP, **bearer(tenants.keys[who])})
+        return {tool["name"] for tool in answer.json()["result"]["tools"]}
+
+    assert listed("other reads", tools="core") == {"recall", "context", "ask", "wake_up"}
+    assert listed("other writes", space="other/bob") - listed("other reads") >= {"remember", "correct"}
+    wrong = tenants.web.post(
+        "/mcp", params={"tools": "x"}, content=listing, headers=bearer(tenants.keys["other reads"])
+    )
+    assert problem(wrong) == (400, "InvalidInput")
     counted = json.loads(inside(told(call("other reads", "stats", {}))))
     assert counted.keys().isdisjoint({"spaces", "location"})
     body = {"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": "everyword://session/zoo"}}

@@ -26,7 +26,7 @@ from tests.serve.service import free_port, wait_for_port
 
 from everyword import Memory
 from everyword.interfaces.mcp import OpenMemory
-from everyword.interfaces.mcp.__main__ import main, wing_of_folder
+from everyword.interfaces.mcp.__main__ import main
 from everyword.interfaces.mcp.fast_handshake import (
     VERSIONS,
     early_reply,
@@ -113,6 +113,8 @@ def test_a_server_bound_to_a_wing_sees_that_wing_alone(tmp_path: Path) -> None:
     async def ask(client: Client) -> Any:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert "wing" not in tools["recall"].input_schema["properties"]
+        assert "stats" not in tools
+        assert "everyword://stats" not in [str(one.uri) for one in (await client.list_resources()).resources]
         return said(await client.call_tool("recall", {"query": "What is it called?"}))
 
     answer = asked(build(opened), ask)
@@ -130,7 +132,8 @@ def test_what_is_remembered_is_recalled_with_its_id(opened: OpenMemory) -> None:
         event_id = told.removeprefix("Remembered as ").removesuffix(".")
         assert event_id.startswith("ev_")
         found = said(await client.call_tool("recall", {"query": "Where did Ana move?", "k": 3}))
-        assert f"[{event_id}]" in found
+        short = event_id[:13]
+        assert f"[{short}]" in found
         assert "I moved to Lisbon in March." in found
         assert said(await client.call_tool("recall", {"query": "Where did Ana move?", "k": "auto"})) == found
         context = said(await client.call_tool("context", {"query": "Where did Ana move?", "budget": 200}))
@@ -138,6 +141,29 @@ def test_what_is_remembered_is_recalled_with_its_id(opened: OpenMemory) -> None:
         shown = json.loads(in_fence(await client.call_tool("show", {"id": event_id})))
         assert shown["speaker"] == "Ana"
         assert json.loads(in_fence(await client.call_tool("stats", {})))["events"] == 1
+        assert (await client.call_tool("show", {"id": short})).structured_content == shown
+        gone = await client.call_tool("forget", {"ids": [short]})
+        assert gone.structured_content["ids"] == [event_id]
+
+    asked(build(opened), ask)
+
+
+def test_recall_names_a_session_once_and_show_gives_a_long_text_in_parts(opened: OpenMemory) -> None:
+    text = "".join(f"Line {number} of the log.\n" for number in range(1_000))
+
+    async def ask(client: Client) -> None:
+        for words in (text, "The log is long.", "A log of nobody."):
+            await client.call_tool("remember", {"text": words, "session": None if "nobody" in words else "s 1"})
+        found = said(await client.call_tool("recall", {"query": "Which log?"}))
+        assert found.count("s 1") == found.count("\nSession s 1:\n") == 1
+        event_id = opened.memory.recall("Line 999 of the log", k=1)[0].event.id
+        part = (await client.call_tool("show", {"id": event_id})).structured_content
+        whole = part["text"]
+        while "next_cursor" in part:
+            part = (await client.call_tool("show", {"id": event_id, "cursor": part["next_cursor"]})).structured_content
+            assert 0 < len(part["text"]) <= 5_000
+            whole += part["text"]
+        assert whole == text
 
     asked(build(opened), ask)
 
@@ -155,8 +181,10 @@ def test_chat_messages_are_remembered_in_their_order(opened: OpenMemory) -> None
 def test_forgetting_can_be_looked_at_first(opened: OpenMemory) -> None:
     async def ask(client: Client) -> None:
         await client.call_tool("remember", {"text": "my shoe size is 44", "session": "s"})
-        looked = json.loads(in_fence(await client.call_tool("forget", {"session": "s", "dry_run": True})))
-        assert (looked["events"], looked["dry_run"]) == (1, True)
+        looked = await client.call_tool("forget", {"session": "s", "dry_run": True})
+        assert said(looked).startswith("1 event would be removed.\n")
+        assert "session s): my shoe size is 44" in said(looked)
+        assert [one["text"] for one in looked.structured_content["would_remove"]] == ["my shoe size is 44"]
         assert "shoe" in said(await client.call_tool("recall", {"query": "shoe size"}))
         assert json.loads(in_fence(await client.call_tool("forget", {"session": "s"})))["events"] == 1
         assert said(await client.call_tool("recall", {"query": "shoe size"})) == "Nothing was found."
@@ -252,20 +280,29 @@ def test_the_core_set_is_six_tools_in_1200_tokens() -> None:
     assert sum(load_tokenizer().count(json.dumps(tool.listed())) for tool in tools.values()) <= 1_200
 
 
-def test_remember_uses_the_project_s_wing_and_recall_sees_all(tmp_path: Path) -> None:
-    opened = OpenMemory(str(tmp_path / "memory.db"), project_wing="heron", embedder="hashing")
-    opened.memory.add("The boat is called Aurora.", wing="sea")
+def test_a_project_comes_first_and_others_are_named(tmp_path: Path) -> None:
+    opened = OpenMemory(str(tmp_path / "memory.db"), project=str(tmp_path / "heron" / "src"))
+    (tmp_path / "heron" / "src").mkdir(parents=True)
+    (tmp_path / "heron" / ".git").mkdir()
+    opened.memory.add("The boat is called Aurora, and Gustavo has to approve each deploy.", wing="sea")
 
     async def ask(client: Client) -> Any:
         await client.call_tool("remember", {"text": "The parser is called Otter."})
         await client.call_tool("remember", {"text": "The mast is new.", "wing": "sea"})
-        return said(await client.call_tool("recall", {"query": "What is called what?"}))
+        asked_of_all = {"query": "What is called what?"}
+        questions = [asked_of_all, {**asked_of_all, "wing": "sea"}, {"query": "Who has to approve a deploy?"}]
+        return [said(await client.call_tool("recall", question)) for question in questions]
 
-    assert "Aurora" in asked(build(opened), ask)
+    async def forget(client: Client) -> Any:
+        return said(await client.call_tool("forget", {"before": "2999-01-01", "dry_run": True}))
+
+    assert asked(build(opened), forget) == "0 events in heron would be removed."
+    here, there, only_there = asked(build(opened), ask)
+    assert ("Otter" in here, "Aurora" in here) == (True, False)
+    assert ("Otter" in there, "Aurora" in there) == (False, True)
+    assert "(in sea): The boat is called Aurora" in only_there
     assert [event.wing for event in opened.memory.events()] == ["sea", "heron", "sea"]
     opened.close()
-    assert wing_of_folder(str(tmp_path / "heron")) == "heron"
-    assert wing_of_folder("~") is None
 
 
 def test_what_an_agent_saves_is_told_at_the_next_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,6 +323,20 @@ def test_what_an_agent_saves_is_told_at_the_next_start(tmp_path: Path, monkeypat
     opened.close()
     assert note in told
     assert not [other for other in ("Okay", "Which list", "Badges") if other in told], told
+
+
+def test_a_due_date_is_the_last_day_and_a_repetition_is_known(opened: OpenMemory) -> None:
+    async def ask(client: Client) -> Any:
+        for _ in range(2):  # as a client does that got no answer
+            again = await client.call_tool("remember", {"text": f"I must freeze the code by 2031-12-10. {KEY}"})
+        assert "Already known" in said(again)
+        await client.call_tool("remember", {"text": "I must freeze the code by 2031-12-10.", "speaker": "Ana"})
+        assert "larger budget" in said(await client.call_tool("window", {"budget": 1}))
+        return (await client.call_tool("intents", {})).structured_content["intents"]
+
+    intents = asked(build(opened), ask)
+    assert {(one.get("due"), "deadline" in one) for one in intents} == {("2031-12-10", False)}
+    assert opened.memory.stats().events == 2
 
 
 def test_what_an_agent_saves_is_told_once(opened: OpenMemory) -> None:
@@ -310,7 +361,9 @@ def test_what_an_agent_saves_is_told_once(opened: OpenMemory) -> None:
         ("recall", {"query": "x", "k": True}, "k must be an integer or 'auto', not bool"),
         ("recall", {"query": "x", "since": "yesterday-ish"}, "InvalidTime"),
         ("show", {"id": "ev_" + "0" * 32}, "NotFound"),
-        ("forget", {}, "InvalidFilter: Say what to forget"),
+        ("forget", {}, "InvalidFilter: Say what to forget: ids, session, speaker, wing or before."),
+        ("forget", {"dry_run": True}, "InvalidFilter: Say what to forget"),
+        ("events", {"limit": 0}, "limit must be a whole number from 1, not 0"),
         ("forget", {"before": "2000"}, "InvalidTime: before: '2000'"),
         ("remember", {"text": "  "}, "InvalidEvent"),
     ],

@@ -59,6 +59,10 @@ def test_messages_are_kept_in_their_order() -> None:
         {"role": "user", "content": [{"type": "hologram"}]},
         {"role": "user", "content": 7},
         {"role": "user", "content": "x", "mood": "good"},
+        {"role": "assistant", "content": "", "tool_calls": ["x"]},
+        {"role": "assistant", "content": "", "tool_calls": 5},
+        {"role": "assistant", "content": "", "tool_calls": [{"function": "x"}]},
+        {"role": "assistant", "content": "", "function_call": "f"},
     ],
 )
 def test_what_is_not_understood_is_refused(message: object) -> None:
@@ -66,3 +70,11 @@ def test_what_is_not_understood_is_refused(message: object) -> None:
         with pytest.raises(InvalidInput, match="Message 0"):
             memory.add([message])  # type: ignore[list-item]
         assert memory.stats().events == 0
+
+
+def test_a_time_is_that_of_the_member_that_has_one() -> None:
+    late = {"role": "user", "content": "Hello.", "at": None, "timestamp": "9999-12-31T23:59:59.999999Z"}
+    with Memory.open(":memory:", embedder="none") as memory:
+        assert memory.add([late])[0].event.at.year == 9999
+        with pytest.raises(InvalidInput, match="Message 1: the same words were said before"):
+            memory.add([late, late])

@@ -533,6 +533,25 @@ def test_a_repository_can_not_make_us_run_its_programs(repository: Path) -> None
     assert not list(repository.rglob("sprung"))
 
 
+def test_a_repository_that_misses_a_commit_starts_no_fetch(repository: Path) -> None:
+    sprung = repository.parent / "sprung"
+    for setting, value in {
+        "extensions.partialClone": "origin",
+        "remote.origin.url": str(repository),
+        "remote.origin.promisor": "true",
+        "remote.origin.uploadpack": f"touch {sprung}; git-upload-pack",
+        "protocol.file.allow": "always",
+    }.items():
+        _git(repository, "config", setting, value)
+    missing = subprocess.run(
+        ["git", "-C", str(repository), "rev-parse", "HEAD~1"], check=True, capture_output=True, text=True
+    ).stdout.strip()
+    (repository / ".git" / "objects" / missing[:2] / missing[2:]).unlink()
+    with pytest.raises(InvalidInput, match="git can't read the history"):
+        _texts(recognise(repository))
+    assert not sprung.exists()
+
+
 def test_a_repository_without_commits_is_empty_and_a_broken_one_is_refused(tmp_path: Path) -> None:
     _git(tmp_path, "init", "-q", "-b", "main")
     assert _texts(recognise(tmp_path)) == []

@@ -1892,6 +1892,8 @@ export interface operations {
                      * @description only what was recorded by this time, whenever it happened
                      */
                     as_of?: string | number | null;
+                    /** @description the wing at hand: its events and those of no wing; others only if these fail */
+                    project?: string | null;
                     /** @description only this session */
                     session?: string | null;
                     /** @description only this speaker */
@@ -1977,6 +1979,8 @@ export interface operations {
                      * @description only what was recorded by this time, whenever it happened
                      */
                     as_of?: string | number | null;
+                    /** @description the wing at hand: its events and those of no wing; others only if these fail */
+                    project?: string | null;
                     /** @description only this session */
                     session?: string | null;
                     /** @description only this speaker */
@@ -2052,6 +2056,8 @@ export interface operations {
                      * @description only what was recorded by this time, whenever it happened
                      */
                     as_of?: string | number | null;
+                    /** @description the wing at hand: its events and those of no wing; others only if these fail */
+                    project?: string | null;
                     /** @description only this session */
                     session?: string | null;
                     /** @description only this speaker */
@@ -3774,6 +3780,8 @@ export interface operations {
                      * @description only what was recorded by this time, whenever it happened
                      */
                     as_of?: string | number | null;
+                    /** @description the wing at hand: its events and those of no wing; others only if these fail */
+                    project?: string | null;
                     /** @description only this session */
                     session?: string | null;
                     /** @description only this speaker */

@@ -234,6 +234,7 @@ def pack_hits(
         heads={**heads, Heading.HOLDS: known},
         confidence=None if nothing_fits else confidence,
         fence_key=key,
+        project=which.project,
     )
 
 

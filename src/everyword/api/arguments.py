@@ -60,6 +60,7 @@ class EventConditions(SessionConditions, total=False):
 class Conditions(EventConditions, total=False):
     """Filters on events that are searched."""
 
+    project: str | None
     tag: str | None
 
 
@@ -88,6 +89,8 @@ def filter_of(settings: Settings, handle_wing: str | None, given: Conditions) ->
     for field in ("wing", "session", "speaker", "tag"):
         if (name := given.get(field)) is not None:
             name_to_find(field, name, settings)
+    if project := given.get("project"):
+        name_to_find("project", project, settings)
     wing = given.get("wing")
     if wing is not None and handle_wing is not None and wing != handle_wing:
         raise InvalidFilter(f"This handle sees only the wing {handle_wing!r}; read {wing!r} from the memory itself.")
@@ -98,6 +101,7 @@ def filter_of(settings: Settings, handle_wing: str | None, given: Conditions) ->
     checked_span(times["since"], times["until"])
     return Filter(
         wing=handle_wing if wing is None else wing,
+        project=given.get("project") if wing is None and handle_wing is None else None,
         session=given.get("session"),
         speaker=given.get("speaker"),
         tag=given.get("tag"),

@@ -38,10 +38,11 @@ def import_path(
     again: bool = False,
     progress: Progress = silent,
     waits: bool = False,
+    tools: bool = True,
 ) -> Imported:
     """Recognise a file or folder, and import it in batches.
 
-    waits: someone may still be writing; leave files alone that changed just now.
+    waits: someone may still be writing; leave files alone that changed just now. tools: also what tools said.
     """
     # Imported here: a process that only asks should not pay for what reads files.
     from everyword.ingest.importers import recognise
@@ -58,6 +59,7 @@ def import_path(
         encode=encode,
         again=again,
         skip_recent=waits,
+        tools=tools,
     )
     try:
         return import_source(scope.engine, scope.space, found, how, progress=progress)

@@ -26,14 +26,14 @@ def write_wake_up(scope: Scope, budget: int, *, wing: str | None, topic: str | N
     from everyword.knowledge.intents import cached_intents  # not for a process that only asks
 
     checked_count("budget", budget, 1_000_000)
-    scope.filter(wing=wing)
+    scope.filter(wing=wing or None)
     about = None if topic is None else checked_text("topic", topic).strip()
     moment = scope.moment(now)
     today = moment.replace(hour=0, minute=0, second=0, microsecond=0)
     with scope.reader(FACTS, CONCEPTS, within_s=_PATIENCE_S) as reader:
         recent = (event for _, event in reader.page(Filter(wing=scope.wing), newest_first=True, limit=_LOOKED_BACK))
         last = max(recent, key=effective_at, default=None)
-        project = scope.wing or wing or (last.wing if last else None)
+        project = scope.wing or ((last.wing if last else None) if wing is None else wing)
         request = WakeUpRequest(
             reader=reader,
             wing=scope.wing,

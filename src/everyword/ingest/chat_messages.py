@@ -93,7 +93,7 @@ def events_of_messages(
     times = _Times()
     for number, message in enumerate(messages):
         try:
-            given = message.get("at", message.get("timestamp")) if isinstance(message, Mapping) else None
+            given = _time_of(message) if isinstance(message, Mapping) else None
             moment = default if given is None else as_datetime(given)
             for said in said_in(message, tools):
                 left_out = {LEFT_OUT: said.left_out} if said.left_out else {}
@@ -126,8 +126,11 @@ class _Times:
         """Move a repetition, and what follows it, by a microsecond."""
         if moment != self._last:
             self._last, self._shift = moment, timedelta()
-        while (moment + self._shift, text, speaker) in self._seen:
-            self._shift += timedelta(microseconds=1)
+        try:
+            while (moment + self._shift, text, speaker) in self._seen:
+                self._shift += timedelta(microseconds=1)
+        except OverflowError:
+            raise InvalidInput("the same words were said before, and no later time can be told.") from None
         self._seen.add((moment + self._shift, text, speaker))
         return moment + self._shift
 
@@ -200,9 +203,27 @@ def _parts(message: Message) -> Iterator[Message]:
     if message.get("refusal"):
         yield {"type": "refusal", "refusal": message["refusal"]}
     calls = message.get("tool_calls") or ()
-    for call in [*calls, *([message["function_call"]] if message.get("function_call") else [])]:
-        inside = call.get("function") or call.get("custom") or call
-        yield {"type": "function_call", "id": call.get("id"), **inside}
+    if not isinstance(calls, list | tuple):
+        raise InvalidInput(f"tool_calls is a list of mappings, not {type(calls).__name__}.")
+    for call in (*cast("Sequence[object]", calls), message.get("function_call")):
+        if call is not None:
+            yield _checked_call(call)
+
+
+def _checked_call(call: object) -> Message:
+    """Give a call as one flat mapping; OpenAI puts its name and arguments into a mapping inside."""
+    if isinstance(call, Mapping):
+        outer = cast("Message", call)
+        inside: object = outer.get("function") or outer.get("custom") or outer
+        if isinstance(inside, Mapping):
+            return {"type": "function_call", "id": outer.get("id"), **cast("Message", inside)}
+        call = inside
+    raise InvalidInput(f"the call of a tool is a mapping, not {type(call).__name__}.")
+
+
+def _time_of(message: Message) -> Any:
+    at = message.get("at")
+    return message.get("timestamp") if at is None else at
 
 
 def _is_of_a_tool(kind: object) -> bool:

@@ -23,6 +23,7 @@ from everyword.errors import EverywordError, InvalidInput, KeyConflict, MissingE
 from everyword.ingest.importers import FORMATS, READERS_VERSION, Recognised
 from everyword.ingest.importers.records import Position, Read, Skipped
 from everyword.ingest.importers.sources import Format, Source, open_source, suffix
+from everyword.ingest.projects import Projects
 from everyword.ingest.redaction.redact import NONE, Rules, redact_event
 from everyword.ingest.validation import at_was_given
 from everyword.ingest.write import write
@@ -38,6 +39,7 @@ _MAX_SAMPLES = 5  # of unreadable entries in the report
 _UNKNOWN = "{}: no known format"
 _REFUSED = "it can't be stored"
 _FORGOTTEN = "it was forgotten"
+_OF_TOOLS = "what tools said"
 # File systems record time in steps of up to two seconds: within one step a file may change unnoticed.
 _TIME_STEP_NS = 2_000_000_000
 _NO_HASH = b""
@@ -53,6 +55,7 @@ class ImportOptions(Struct, frozen=True, kw_only=True):
     encode: bool = False  # with each batch; otherwise vectors follow
     again: bool = False  # read all files again, and store forgotten events
     skip_recent: bool = False  # leave files that may still be written for the next import
+    tools: bool = True  # also what tools were asked and answered
 
 
 class _Tally(Struct):
@@ -86,6 +89,7 @@ def import_source(
 ) -> Imported:
     """Store the events of a source that the memory has not read yet."""
     tally, batch = _Tally(is_alone=len(found.source.names) == 1), _Batch()
+    projects = Projects(partial(engine.store.reader, space))
     for one in _with_zips_inside(found, tally):
         tally.skipped.update(one.left_out)
         for file in _files_to_read(engine, space, one, options, tally):
@@ -96,7 +100,7 @@ def import_source(
                 if file.touched:
                     batch.records[file.record.path] = file.record
                 continue
-            for _ in _read(one.source, file, options, tally, batch):
+            for _ in _read(one.source, file, options, projects, tally, batch):
                 if len(batch.events) >= BATCH or batch.chars >= _BATCH_CHARS:
                     _store(engine, space, batch, options, tally)
                     progress("events", tally.read, _estimate_total(tally, file, batch))
@@ -187,7 +191,9 @@ def _files_read(engine: Engine, space: str, paths: Sequence[str]) -> Mapping[str
         return reader.files_read(paths)
 
 
-def _read(source: Source, file: FileToRead, options: ImportOptions, tally: _Tally, batch: _Batch) -> Iterator[None]:
+def _read(
+    source: Source, file: FileToRead, options: ImportOptions, projects: Projects, tally: _Tally, batch: _Batch
+) -> Iterator[None]:
     """Read a file into the batch; yield after each event, so that the caller can store a full batch."""
     record, position, events = file.record, file.record.position, file.record.events
     try:
@@ -196,10 +202,14 @@ def _read(source: Source, file: FileToRead, options: ImportOptions, tally: _Tall
             if isinstance(item, Skipped):
                 _count_skipped(item, tally)
                 continue
+            if not options.tools and item.event.get("role") == "tool":
+                tally.skipped[_OF_TOOLS] += 1
+                continue
             events += 1
             if item.unread_time:
                 _count_unread_time(item, file.part, tally)
-            event = _clean(item.event, options, tally)
+            project = projects.of(item.folder) if item.folder and options.wing is None else None
+            event = _clean(project.placed(item.event) if project else item.event, options, tally)
             batch.events.append(event)
             batch.chars += len(str(event.get("text", "")))
             batch.records[record.path] = replace(record, position=position, events=events)
@@ -358,7 +368,8 @@ def _recently_modified(source: Source, part: str) -> bool:
 
 def _reading_signature(format: Format, options: ImportOptions) -> str:
     """Identify how files are read; a file read in another way counts as not read."""
-    return json.dumps([format.NAME, READERS_VERSION, options.wing, options.rules.fingerprint, str(options.zone)])
+    how = [format.NAME, READERS_VERSION, options.wing, options.rules.fingerprint, str(options.zone)]
+    return json.dumps(how if options.tools else [*how, "no tools"])
 
 
 def _stable_path(source: Source, part: str) -> str:

@@ -27,10 +27,10 @@ from everyword.retrieval.superseded import statement_terms
 from everyword.storage.protocol import Reader
 from everyword.storage.rows import Known
 from everyword.text.dates import Granularity, date_notes
-from everyword.text.rendering import fence_tokens, fenced, one_line, speaker_line
+from everyword.text.rendering import fence_tokens, fenced, name, one_line, speaker_line
 from everyword.text.spans import asks, refers_back
 from everyword.text.terms import term_counts
-from everyword.types.events import Citation, Context, Event, Filter, Hit, Hits, Span
+from everyword.types.events import Citation, Context, Event, Filter, Hit, Hits, Span, elsewhere
 from everyword.types.records import RecordKind, events_of, shown_as_edit
 from everyword.types.statements import TO_DO, Statement, StatementKind, Status
 from everyword.types.times import day_in_words
@@ -66,12 +66,19 @@ class _Line(Struct, frozen=True, dict=True):  # its cached properties need a dic
     rank: int  # lines with a high rank are dropped first
     until: datetime | None = None  # since when something else holds instead
     replaced_by: str | None = None  # the event that says what
+    elsewhere: str | None = None  # the wing, if it is not that of the project at hand
 
     def rendered(self, mark: str, see: str = "", *, dated: bool = False) -> str:
         """Render the line with its mark, its day if it stands under none, and the mark of what replaced it."""
         words, notes = self._parts
         day = [day_in_words(self.event.at)] if dated else []
-        notes = [*day, *notes, *([] if self.until is None else [self._over(self.until) + (see and f", see {see}")])]
+        where = [] if self.elsewhere is None else [f"in {name(self.elsewhere)}"]
+        notes = [
+            *day,
+            *where,
+            *notes,
+            *([] if self.until is None else [self._over(self.until) + (see and f", see {see}")]),
+        ]
         return f"{mark} {words}" + (f" ({'; '.join(notes)})" if notes else "")
 
     def _over(self, until: datetime) -> str:
@@ -105,6 +112,7 @@ class _Packed(Struct):
     tokenizer: Tokenizer
     left: int
     mark: str  # the widest that a line can get
+    project: str | None  # at hand
     lines: dict[str, _Line] = field(default_factory=dict[str, _Line])
     repeated: dict[str, int] = field(default_factory=dict[str, int])  # tokens spent on near-duplicates, by source
     headings: set[tuple[str | None, str]] = field(default_factory=set[tuple[str | None, str]])
@@ -141,20 +149,23 @@ def pack(
     heads: Mapping[Heading, Sequence[Excerpt]] = MappingProxyType({}),
     confidence: float | None = None,
     fence_key: bytes | None = None,
+    project: str | None = None,
 ) -> Context:
     """Choose the lines that fit the budget and lay them out.
 
     preceding: the turn before a hit that needs it, by the hit's event id. heads: excerpts that come first, by heading;
     what these show is not repeated below. confidence: that the hits answer the question. fence_key: the key that the
-    fence is derived from; None for a random one.
+    fence is derived from; None for a random one. project: the one at hand; lines of others name theirs.
     """
     opening = _opening(instruction, confidence, budget, tokenizer)
     room = budget - (tokenizer.count(opening) if opening else 0) - fence_tokens(tokenizer.count)
     first: dict[str, list[_Line]] = {}
     for heading, excerpts in heads.items():
-        first[heading] = _head(heading, [one for one in excerpts if not _is_shown(one, first)], room, tokenizer)
+        first[heading] = _head(
+            heading, [one for one in excerpts if not _is_shown(one, first)], room, tokenizer, project
+        )
     shown = {line.event.id for lines in first.values() for line in lines if line.span == Span(0, len(line.event.text))}
-    chosen = _choose(hits, room - _cost(first, tokenizer), tokenizer, preceding or {}, shown)
+    chosen = _choose(hits, room - _cost(first, tokenizer), tokenizer, preceding or {}, shown, project)
     while True:
         text, citations = _laid_out(chosen, first)
         text = opening + fenced(text, fence_key, tokenizer.count) if text else ""
@@ -203,12 +214,14 @@ def _opening(instruction: str, confidence: float | None, budget: int, tokenizer:
     return opening
 
 
-def _head(heading: str, excerpts: Sequence[Excerpt], room: int, tokenizer: Tokenizer) -> list[_Line]:
+def _head(
+    heading: str, excerpts: Sequence[Excerpt], room: int, tokenizer: Tokenizer, project: str | None
+) -> list[_Line]:
     """Choose the lines that a head has room for."""
     lines: list[_Line] = []
     cost = tokenizer.count(f"{heading}\n\n")
     for rank, (event, seq, span, replaced_at, replaced_by) in enumerate(excerpts):
-        line = _Line(event, seq, span, rank, replaced_at, replaced_by)
+        line = _Line(event, seq, span, rank, replaced_at, replaced_by, elsewhere=elsewhere(event, project))
         more = tokenizer.count(line.rendered(_WIDEST, dated=True) + "\n")
         if cost + more <= room * (_HEAD if lines else _LARGE):
             lines.append(line)
@@ -228,9 +241,14 @@ def _cost(heads: Mapping[str, Sequence[_Line]], tokenizer: Tokenizer) -> int:
 
 
 def _choose(
-    hits: Sequence[Hit], room: int, tokenizer: Tokenizer, preceding: Mapping[str, Known], shown: Collection[str]
+    hits: Sequence[Hit],
+    room: int,
+    tokenizer: Tokenizer,
+    preceding: Mapping[str, Known],
+    shown: Collection[str],
+    project: str | None,
 ) -> list[_Line]:
-    packed = _Packed(tokenizer, room, f"[{2 * len(hits) + len(shown)}]")
+    packed = _Packed(tokenizer, room, f"[{2 * len(hits) + len(shown)}]", project)
     duplicates = NearDuplicates()
     later: list[tuple[int, Hit]] = []
     for rank, hit in enumerate(hits):
@@ -271,7 +289,8 @@ def _take(
     packed.take(line)
     turn = preceding.get(hit.event.id)
     if turn is not None and turn.event.id not in packed.lines and turn.event.id not in shown:
-        before = _Line(turn.event, turn.seq, Span(0, len(turn.event.text)), rank)
+        whole = Span(0, len(turn.event.text))
+        before = _Line(turn.event, turn.seq, whole, rank, elsewhere=elsewhere(turn.event, packed.project))
         if packed.cost(before) <= min(packed.left, room * _LARGE):
             packed.take(before)
     return True
@@ -280,7 +299,8 @@ def _take(
 def _fitting(packed: _Packed, hit: Hit, rank: int, *, most: int) -> _Line | None:
     """Return the whole event if it is cheap enough, or else its matching sentences if they fit."""
     whole = Span(0, len(hit.event.text))
-    line = _Line(hit.event, hit.seq, whole, rank, hit.replaced_at, hit.replaced_by)
+    outside = elsewhere(hit.event, packed.project)
+    line = _Line(hit.event, hit.seq, whole, rank, hit.replaced_at, hit.replaced_by, outside)
     # Do not count the tokens of a book that can't fit.
     small = whole.end <= _LONGEST_TOKEN * packed.left
     if small and packed.cost(line) <= min(packed.left, most):

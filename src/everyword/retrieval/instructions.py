@@ -18,7 +18,7 @@ from everyword.storage.nearest import seq_of
 from everyword.storage.protocol import Reader
 from everyword.storage.rows import Model
 from everyword.text.spans import whole_sentences
-from everyword.types.events import ASSISTANTS, Event, Filter, Hit, Score, Span
+from everyword.types.events import ASSISTANTS, Event, Filter, Hit, Hits, Score, Span, elsewhere
 from everyword.types.statements import Statement, StatementKind, Status
 from everyword.types.trust import may_be_shown_unasked
 
@@ -48,8 +48,9 @@ def standing_instructions(reader: Reader, which: Filter) -> list[Excerpt]:
     """Read what people told an assistant to do from now on, the newest first."""
     if which.as_of is not None:  # statements are stored in their present state
         return []
-    stated = reader.latest_statements(StatementKind.INSTRUCTION, wing=which.wing, limit=_LATEST)
-    stated = [one for one in stated if worth_telling(one) >= LEAST_WORTH]
+    wings = dict.fromkeys((which.wing or which.project or None, which.wing))
+    latest = (reader.latest_statements(StatementKind.INSTRUCTION, wing=wing, limit=_LATEST) for wing in wings)
+    stated = [one for some in latest for one in some if worth_telling(one) >= LEAST_WORTH]
     if not stated:
         return []
     known = reader.known(one.event_id for one in stated)
@@ -118,6 +119,14 @@ def end_with_instructions(hits: Sequence[Hit], rules: Sequence[Excerpt], k: int)
             )
         )
     return kept
+
+
+def without_instructions_of_others(reader: Reader, hits: Hits, project: str) -> Hits:
+    """Leave out instructions of other projects; nothing is found if the best hit is one, whose confidence it is."""
+    stated = reader.statements_of([hit.seq for hit in hits if elsewhere(hit.event, project)])
+    rules = {seq for seq, some in stated.items() if any(one.kind is StatementKind.INSTRUCTION for one in some)}
+    kept = [] if hits and hits[0].seq in rules else [hit for hit in hits if hit.seq not in rules]
+    return Hits(kept, confidence=hits.confidence, pending=hits.pending)
 
 
 def sentences_around(text: str, span: Span) -> Span:

@@ -14,7 +14,6 @@ to be remembered, and intents that are due.
 from __future__ import annotations
 
 import math
-import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -23,14 +22,24 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from everyword.lazy_patterns import lazy_pattern
 from everyword.models.protocol import Tokenizer
 from everyword.retrieval.instructions import LEAST_WORTH, worth_telling
 from everyword.storage.protocol import Reader
 from everyword.text.rendering import fence_tokens, fenced, one_line
+from everyword.text.requests import asked_to_remember
 from everyword.text.spans import points_back, sentences
 from everyword.text.terms import count_of, question_terms
-from everyword.types.events import ASSISTANTS, SAVED_ON_REQUEST, USERS, Citation, Event, Score, Span, raw_event_id
+from everyword.types.events import (
+    ASSISTANTS,
+    SAVED_ON_REQUEST,
+    USERS,
+    Citation,
+    Event,
+    Score,
+    Span,
+    elsewhere,
+    raw_event_id,
+)
 from everyword.types.intents import LIVE, Identity, Intent, IntentCategory, WakeUp, WakeUpLine
 from everyword.types.statements import BY_HAND, Statement, StatementKind, Status
 from everyword.types.times import day_in_words
@@ -72,16 +81,9 @@ _LEAST_WORDS = 2  # content words of a line that is understood alone
 _LATEST_OF_A_KIND = 40  # newest statements of each kind that are considered
 _ABOUT_TOPIC = 60
 _INTENTS_TOLD = 5
-_ASKED = lazy_pattern(
-    r"(?:\A\W*+|[.!?\n](?![.!?\n])[^\w.!?\n]*+)(?:please\s{1,3})?"
-    r"(?:remember|keep in mind|note|(?:don'?t|do not|never) forget)"
-    r"\s{0,3}(?:that\b|:)\s*([^.!?\n]{3,200})",
-    re.IGNORECASE,
-)
 _ASKED_HALF_LIFE_DAYS = 90
 _MOST_SAVED = 200  # characters of a saved text that is told whole
 _LATEST_EVENTS = 150  # newest events in which "remember that" is looked for
-_SCANNED = 5_000  # characters of each
 MOST_CONFIRMED = 40  # statements repeated most often, of any age
 
 
@@ -90,7 +92,7 @@ class WakeUpRequest(Struct, frozen=True, kw_only=True):
 
     reader: Reader
     wing: str | None  # None: all wings; otherwise nothing of other wings is shown
-    project: str | None  # the current one; nothing of another is told, unless it is about the topic
+    project: str | None  # the current one ("": none); nothing of another is told, unless it is about the topic
     topic: str | None
     today: datetime  # midnight, so that the choice changes once a day
     latest: datetime  # time of the last event
@@ -274,7 +276,7 @@ def _may_be_told(request: WakeUpRequest, one: Statement, event: Event, rule: Rul
         return False
     if layer == 2:
         return True
-    if request.project is not None and event.wing not in (None, request.project):
+    if elsewhere(event, request.project):
         return False
     understood = (one.about is not None or one.kind in _WITHOUT_SUBJECT) and not points_back(one.quote)
     return one.extractor == BY_HAND or (understood and worth_telling(one) >= rule.least)
@@ -312,19 +314,21 @@ def _reasons(request: WakeUpRequest, one: Statement, event: Event, rule: Rule, c
 def _asked_lines(request: WakeUpRequest) -> Iterator[Candidate]:
     """Yield what somebody asked to be remembered, as it was said, unless it was replaced since."""
     reader, project = request.reader, request.wing or request.project
-    events = reader.fetch(reader.newest_events(project, limit=_LATEST_EVENTS))
+    events = reader.fetch(reader.newest_events(project or None, limit=_LATEST_EVENTS))
     asked = {seq: span for seq, event in events.items() if (span := _asked_for(event))}
     stated = reader.statements_of(list(asked))
     for seq, span in asked.items():
         event, statements = events[seq], stated.get(seq, ())
         if not may_be_shown_unasked(event) or (event.role or "").lower() in ASSISTANTS:
             continue
+        if elsewhere(event, project):
+            continue
         if statements and all(one.status is not Status.CURRENT for one in statements):
             continue
         days = max(0, (request.latest - effective_at(event)) // timedelta(days=1))
         reasons = (
             _score("asked", 0.5 + 0.4 * 0.5 ** (days / _ASKED_HALF_LIFE_DAYS), "somebody asked to remember it"),
-            *((_score("here", HERE, "of the project at hand"),) if project is not None else ()),
+            *((_score("here", HERE, "of the project at hand"),) if project else ()),
         )
         line = WakeUpLine(
             layer=1,
@@ -341,8 +345,8 @@ def _asked_for(event: Event) -> Span | None:
     """Find what somebody asked to be remembered: after "remember that", or a short text saved by an agent's tool."""
     # People who talk to each other say it, too: "Remember that epic block in Game 7?"
     to_assistant = event.speaker is None or (event.role or "").lower() in USERS
-    match = _ASKED.search(event.text[:_SCANNED]) if to_assistant else None
-    if match:
+    match = asked_to_remember(event.text) if to_assistant else None
+    if match and len(question_terms(match[1])) >= _LEAST_WORDS:
         return Span(*match.span(1))
     # A message has a role; agents save whole conversations as well.
     saved = event.meta.get(SAVED_ON_REQUEST) is True and event.role is None and len(event.text) <= _MOST_SAVED
@@ -361,17 +365,17 @@ def _intent_lines(request: WakeUpRequest) -> Iterator[Candidate]:
     for intent in due:
         ground = shown[intent.id]
         event = events.get(ground.event_id)
-        elsewhere = event is None or (project is not None and event.wing not in (None, project))
+        not_here = event is None or elsewhere(event, project)
         vague = points_back(intent.statement) or (
             intent.due is None and len(question_terms(intent.statement)) < _LEAST_WORDS
         )
-        if elsewhere or vague:
+        if not_here or vague:
             continue
         reasons = [
             _score("to do", _INTENT * (1 + intent.priority), intent.reason or "a goal not met"),
             *_deadline(intent, today),
         ]
-        if project is not None and event is not None and event.wing == project:
+        if project and event is not None and event.wing == project:
             reasons.append(_score("here", HERE, "of the project at hand"))
         line = WakeUpLine(
             layer=1,

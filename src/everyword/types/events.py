@@ -54,6 +54,7 @@ class Filter(Struct, frozen=True, kw_only=True):
     """Conditions on events; all must hold, and None means any value."""
 
     wing: str | None = None
+    project: str | None = None  # of this wing or of none; "": of none
     session: str | None = None
     speaker: str | None = None
     since: datetime | None = None  # at >= since
@@ -70,6 +71,13 @@ class Filter(Struct, frozen=True, kw_only=True):
 
 
 EVERYTHING = Filter()
+
+
+def elsewhere(event: Event, project: str | None) -> str | None:
+    """Name the wing of an event that belongs to another project than the one at hand."""
+    return event.wing if project is not None and event.wing != project else None
+
+
 RANGES = ("$gt", "$gte", "$lt", "$lte")
 
 

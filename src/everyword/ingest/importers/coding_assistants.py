@@ -17,7 +17,6 @@ from everyword.ingest.importers.records import (
     called,
     item,
     joined_text,
-    last_folder,
     left_out,
     skipped,
 )
@@ -55,12 +54,13 @@ _TITLES = {"summary": "summary", "custom-title": "customTitle", "ai-title": "aiT
 
 
 def _read_claude_code(source: Source, part: str, after: Position | None) -> Iterator[Item]:
-    # Titles have no session, folder and time; those of the first lines are theirs.
-    session, wing, began = PurePosixPath(part).stem, "", ""
+    # Titles have no session, folder and time; those of the first lines are theirs. A session stays in the project in
+    # which it began, wherever its commands go.
+    session, folder, began = PurePosixPath(part).stem, "", ""
     for line in reversed(list(first_records(source, part, most=None))):
         session = line.text("sessionId") or session
-        wing, began = last_folder(line.get("cwd")) or wing, line.get("timestamp") or began
-    shared: dict[str, Json] = {"at": began, "session": session, "wing": wing or None}
+        folder, began = line.text("cwd") or folder, line.get("timestamp") or began
+    shared: dict[str, Json] = {"at": began, "session": session, "folder": folder or None}
     return each_json_line(source, part, after, lambda line, _: _claude_code_items(line, shared))
 
 
@@ -89,7 +89,7 @@ def _message_items(line: Record, kind: str, shared: dict[str, Json]) -> Iterator
     shared = {
         "at": line.get("timestamp") or shared["at"],
         "session": f"{session}/agent-{agent}" if sidechain and agent else session,
-        "wing": last_folder(line.get("cwd")) or shared["wing"],
+        "folder": shared["folder"] or line.get("cwd"),
     }
     source = {"session": line.get("sessionId"), "uuid": uuid, "parent": line.get("parentUuid")}
     meta = {"branch": line.get("gitBranch"), "model": message.get("model"), "sidechain": sidechain or None}
@@ -242,7 +242,7 @@ def _read_codex(source: Source, part: str, after: Position | None) -> Iterator[I
     stem = PurePosixPath(part).stem
     named = _ID.search(stem)
     session = about.text("id") or (named[0] if named else stem)
-    started, wing = about.get("timestamp") or first.get("timestamp"), last_folder(about.get("cwd"))
+    started, folder = about.get("timestamp") or first.get("timestamp"), about.get("cwd")
 
     def items_of(line: Record, number: int) -> Iterator[Item]:
         shared: dict[str, Json] = {
@@ -250,7 +250,7 @@ def _read_codex(source: Source, part: str, after: Position | None) -> Iterator[I
             "source": {"session": session, "line": number},
             "at": line.get("timestamp") or started,
             "session": session,
-            "wing": wing,
+            "folder": folder,
         }
         yield _codex_item(line, shared)
 
@@ -317,7 +317,7 @@ def _read_copilot(source: Source, part: str, after: Position | None) -> Iterator
     first = as_record(as_record(next(first_records(source, part, most=1), None)).get("data"))
     path = PurePosixPath(part)
     session = first.text("sessionId") or (path.parent.name if path.stem == "events" else path.stem)
-    wing = last_folder(first.inner("context").get("cwd"))
+    folder = first.inner("context").get("cwd")
 
     def items_of(line: Record, number: int) -> Iterator[Item]:
         kind = line.text("type")
@@ -331,7 +331,7 @@ def _read_copilot(source: Source, part: str, after: Position | None) -> Iterator
             source={"session": session, "line": number},
             at=line.get("timestamp"),
             session=session,
-            wing=wing,
+            folder=folder,
             role=role,
             speaker=role,
         )

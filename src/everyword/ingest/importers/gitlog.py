@@ -15,7 +15,7 @@ from typing import IO, cast
 from msgspec.structs import replace
 
 from everyword.errors import InvalidInput
-from everyword.ingest.importers.records import Item, Position, as_moment, day_of, item, skipped
+from everyword.ingest.importers.records import Item, Position, Read, as_moment, day_of, item, skipped
 from everyword.ingest.importers.sources import Format, Source, holds
 from everyword.ingest.importers.streaming import blocks
 
@@ -23,7 +23,9 @@ HISTORY = ".git"  # the part that stands for a repository's own history
 
 _FIELD, _RECORD = "\x1f", "\x1e"
 _FORMAT = "%x1f".join(("%H", "%an", "%ae", "%aI", "%P", "%B")) + "%x1e"
-# A repository's settings may start programs; reading a log must not.
+# A repository's settings may start programs, and a missing object may start a fetch, which starts programs too; reading
+# a log must do neither. No protocol is named "none", so none is allowed, whatever the repository's settings say.
+_SAFE_ENVIRONMENT = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
 _SAFE_OPTIONS = ("-c", "log.showSignature=false", "-c", "core.fsmonitor=false", "-c", "core.pager=cat", "--no-pager")
 _COMMIT = re.compile(r"commit ([0-9a-f]{7,64})(?: \(.{0,400}\))?")
 _HEADER = re.compile(r"(Author|AuthorDate|Date|Merge|Commit|CommitDate):\s{1,12}(.*)")
@@ -54,6 +56,7 @@ def _history(source: Source, after: Position | None) -> Iterator[Item]:
         commit, name, address, date, parents, message = fields
         merges = len(parents.split()) > 1
         one = _item(message.strip("\n"), commit, name, address, date, repository, merges=merges)
+        one = replace(one, folder=str(source.path.resolve())) if isinstance(one, Read) else one
         yield replace(one, position={"commit": commit})
 
 
@@ -65,7 +68,7 @@ def _records(repository: Path, *arguments: str) -> Iterator[str]:
         )
     command = [program, *_SAFE_OPTIONS, "-C", str(repository), "log", *arguments]
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    environment = {**kept, "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}
+    environment = {**kept, **_SAFE_ENVIRONMENT, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}
     with (
         TemporaryFile() as errors,
         subprocess.Popen(

@@ -39,6 +39,7 @@ class Read(Struct, frozen=True, kw_only=True):
     """One event, and the position after it."""
 
     event: dict[str, Json]
+    folder: str = ""  # where its session worked; its project's wing replaces the event's
     unread_time: str = ""  # the time as it is written, where it can't be read
     where: str = ""  # in its file, for the report
     position: Position = field(default_factory=dict[str, Json])
@@ -70,14 +71,15 @@ def item(
     role: str | None = None,
     trusted_as: str | None = None,
     wing: str | None = None,
+    folder: Json = None,
     source: Mapping[str, Json] | None = None,
     meta: Mapping[str, Json] | None = None,
 ) -> Item:
     """Build an event, or a Skipped with the reason; `Format.read` completes key, source and time.
 
     source: the ids that it comes from, never a path of this machine. trusted_as: the event's source in the sense of
-    types/trust.py, if its role does not decide that. at: the time as the format writes it; if it is invalid, the file's
-    time is used and the event marks its time as a guess.
+    types/trust.py, if its role does not decide that. folder: a path, where the wing is the project of a folder. at: the
+    time as the format writes it; if it is invalid, the file's time is used and the event marks its time as a guess.
     """
     if not text or text.isspace():
         return left_out("no text")
@@ -98,11 +100,11 @@ def item(
         "speaker": as_name(speaker),
         "role": as_name(role),
         "source": trusted_as,
-        "wing": as_name(wing),
+        "wing": as_name(wing or last_folder(folder)),
         "meta": {"source": {name: _trimmed(one) for name, one in (source or {}).items() if one is not None}, **more},
     }
     event = {name: value for name, value in fields.items() if value is not None}
-    return Read(event=event, unread_time=unread_time)
+    return Read(event=event, folder=folder if isinstance(folder, str) else "", unread_time=unread_time)
 
 
 def _trimmed(value: Json) -> Json:

@@ -12,12 +12,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from everyword.errors import EverywordError, InvalidInput
+from everyword.errors import EverywordError, InvalidInput, InvalidSetting
+from everyword.ingest.projects import root_of
 from everyword.interfaces.cli.defaults import default_path
 from everyword.interfaces.cli.parser import Request
 from everyword.interfaces.cli.terminal import Terminal
 from everyword.interfaces.hooks.agents import AGENTS, Agent
 from everyword.interfaces.hooks.install import ALL, add_server, has_plugin, install, located, undo
+from everyword.interfaces.hooks.state import home_of, load
 from everyword.private_files import make_private_folder
 
 STEPS = ("import", "vectors", "hooks", "mcp")
@@ -28,15 +30,15 @@ def run(request: Request, terminal: Terminal) -> int:
     """Run the steps; return the exit code."""
     given = request.arguments
     if not given.get("yes") and not (sys.stdin and sys.stdin.isatty()):
-        _show("Nothing was done: there is no terminal to ask. Give --yes to do it, and --skip STEP to skip a step.")
+        skip = "" if given.get("undo") else ", and --skip STEP to skip a step"
+        _show(f"Nothing was done: there is no terminal to ask. Give --yes to do it{skip}.")
         return 2
     if given.get("undo"):  # puts back every settings file that was changed; the memory stays
         home = {"home": given["hooks_home"]} if "hooks_home" in given else {}
         return undo(replace(request, arguments={"agent": ALL, "yes": given.get("yes", False), **home}), terminal)
     if unknown := sorted(set(given.get("skip", ())).difference(STEPS)):
         raise InvalidInput(f"Unknown step {unknown[0]!r}.", fix=f"Valid steps: {', '.join(STEPS)}.")
-    _Setup(request, terminal).run()
-    return 0
+    return _Setup(request, terminal).run()
 
 
 class _Setup:
@@ -46,14 +48,17 @@ class _Setup:
         self._yes: bool = request.arguments.get("yes", False)
         self._skipped: list[str] = request.arguments.get("skip", [])
         self._hooks_home: str | None = request.arguments.get("hooks_home")
+        self._failed: list[tuple[str, EverywordError]] = []  # changes that could not be made
 
-    def run(self) -> None:
+    def run(self) -> int:
         from everyword.memory import Memory
 
-        folder = Path.cwd().name
+        project = root_of(str(Path.cwd()))
+        folder = Path(project).name if project else ""
         location = self._answer("Where should the memory be?", self._request.memory or default_path())
         location = located(location)
-        wing = self._answer("Which wing should this folder's sessions use?", self._request.wing or folder)
+        wing = self._request.wing or folder
+        wing = self._answer("Which wing should this folder's sessions use?", wing) if project else wing
         is_file = "://" not in location
         if is_file:
             with suppress(OSError):  # opening the memory reports it better
@@ -61,27 +66,38 @@ class _Setup:
         there = not is_file or Path(location).exists()
         with Memory.open(location, embedder=self._request.embedder) as memory:
             _show(f"Memory: {memory.location} ({'exists' if there else 'created'})")
-            _show(f"Wing of this folder: {wing}")
+            _show(f"Wing of this folder: {wing or 'none'}")
             self._import(memory)
             self._vectors(memory)
         agents = _found()
-        self._hooks(agents, location, {} if wing == folder else {folder: wing})
+        self._hooks(agents, location, {project: wing} if project and wing != folder else {})
         self._mcp(agents, location)
-        _show(
-            "Done. Try: everyword wake_up, everyword ask QUESTION. Check: everyword doctor. Undo: everyword init --undo"
-        )
+        for what, error in self._failed:
+            _show(f"Not done: {what}. {error}")
+        done = "The rest is done" if self._failed else "Done"
+        advice = "Try: everyword wake_up, everyword ask QUESTION. Check: everyword doctor. Undo: everyword init --undo"
+        _show(f"{done}. {advice}")
         if location != located(default_path()):
             _show("Commands use this memory with --memory, or with EVERYWORD_MEMORY set to it.")
+        return self._failed[0][1].exit_code if self._failed else 0
 
     def _import(self, memory: Any) -> None:
-        """Import the sessions of the agents on this machine."""
+        """Import the sessions of the agents on this machine: what hooks would have saved of them."""
+        from everyword.api.imports import import_path
+
+        try:
+            tools = load(str(home_of(self._hooks_home))).save_tools
+        except InvalidSetting:  # no hooks are installed yet
+            tools = False
         for agent in AGENTS.values():
             path, _, pattern = agent.sessions.partition("/")
             path = agent.folder / path
             sizes = [one.stat().st_size for one in path.glob(pattern) if one.is_file()] if pattern else []
             size = f"{len(sizes):,} files, {sum(sizes) / _MEGABYTE:.1f} MB"
             if sizes and self._wants("import", f"Import the sessions of {agent.title} in {path} ({size})?"):
-                done = memory.import_events(path, format=agent.format)
+                done = import_path(
+                    memory.scope, path, format=agent.format, redact=None, tz="UTC", encode=False, tools=tools
+                )
                 _show(f"{agent.title}: read {done.read:,}, stored {done.added:,}, already there {done.known:,}")
 
     def _vectors(self, memory: Any) -> None:
@@ -124,7 +140,8 @@ class _Setup:
                 done = change()
                 _show(f"{what}: done." + (f" A backup is in {done.backup}." if done.backup else ""))
         except EverywordError as error:
-            _show(f"{what}: skipped. {error}")
+            _show(f"{what}: failed. {error}")
+            self._failed.append((what, error))
 
     def _wants(self, step: str, question: str) -> bool:
         """Ask whether to do a step, unless --yes or --skip decides."""

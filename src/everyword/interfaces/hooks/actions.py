@@ -7,19 +7,22 @@ import os
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 from everyword.errors import InvalidEvent, KeyConflict
 from everyword.ingest.importers import named
-from everyword.ingest.importers.records import Read, last_folder
+from everyword.ingest.importers.records import Read
 from everyword.ingest.importers.sources import open_source
+from everyword.ingest.projects import Projects
 from everyword.interfaces.hooks import state
 from everyword.interfaces.hooks.state import HookSettings
 from everyword.memory import Memory
 from everyword.models.tokenizers import load_tokenizer
 from everyword.private_files import make_private_folder
+from everyword.retrieval.instructions import STAGE
 from everyword.storage.open_files import opened
 from everyword.text.spans import asks
 from everyword.text.terms import question_terms, term_counts
@@ -35,6 +38,7 @@ _QUESTION_CHARS = 1_000  # from each end of a long prompt: its middle is mostly 
 _LEAST_TERMS = 2
 _LEAST_SHARED = 0.5
 _MOST_CACHED_STARTS = 8  # wings
+_MOST_SESSIONS = 64  # of which is noted what they were told
 _AWAIT_S = 3.0  # for the agent to write a prompt to its transcript, which it does before it answers
 _AWAIT_STEP_S = 0.05
 
@@ -47,9 +51,13 @@ class HookActions:
     def __init__(self, home: str, settings: HookSettings) -> None:
         self.home = home
         self.settings = settings
+        self._told: dict[str, frozenset[str]] = {}  # ids of events by session, the least recently told first
         self._lock = threading.Lock()
         self._memory: Memory | None = None
-        self._started: dict[str | None, tuple[tuple[date, str], str]] = {}  # by wing, least recently used first
+        self._projects: Projects | None = None
+        self._started: dict[
+            str, tuple[tuple[date, str], tuple[str, frozenset[str]]]
+        ] = {}  # by wing, least recently used first
 
     @property
     def memory(self) -> Memory:
@@ -68,6 +76,13 @@ class HookActions:
             whole = self._memory
         return whole if self.settings.space is None else whole.space(self.settings.space)
 
+    @property
+    def projects(self) -> Projects:
+        """Return the projects of the memory."""
+        if self._projects is None:
+            self._projects = Projects(self.memory.scope.reader, self.settings.wings)
+        return self._projects
+
     def close(self) -> None:
         """Close the memory."""
         with self._lock:
@@ -79,38 +94,48 @@ class HookActions:
 
     def answer(self, request: Mapping[str, Any]) -> str:
         """Write what a hook asks for: the text of a session's start, or lines for a prompt."""
+        cwd, session = str(request.get("cwd", "")), str(request.get("session", ""))
         if request["do"] == "start":
-            return self.session_start(str(request.get("cwd", "")))
-        return self.for_prompt(str(request.get("prompt", "")), str(request.get("session", "")))
+            return self.session_start(cwd, session)
+        return self.for_prompt(str(request.get("prompt", "")), session, cwd)
 
-    def session_start(self, cwd: str) -> str:
+    def session_start(self, cwd: str, session: str = "") -> str:
         """Write what an agent should know at the start of a session in a folder."""
-        return self._start(self._wing(last_folder(cwd)))
+        text, told = self._start(self._project(cwd))
+        self._told.pop(session, None)  # a session also starts anew, after its context was compacted
+        self._note_told(session, told)
+        return text
 
     def refresh_starts(self) -> None:
         """Recompute the texts of session starts if the memory changed, so that no agent waits for them."""
-        for wing in list(self._started) or [None]:
+        for wing in list(self._started) or [""]:
             self._start(wing)
 
-    def _start(self, wing: str | None) -> str:
+    def _start(self, wing: str) -> tuple[str, frozenset[str]]:
+        """Return the text of a start in a wing, and the ids of the events that it tells."""
         # A wake-up changes only with the day and with the memory.
         version = (utc_now().date(), self.memory.admin.pulse())
         kept = self._started.pop(wing, None)
         if kept is None or kept[0] != version:
             budget = self.settings.start_tokens - load_tokenizer().count(f"{_HEADING}\n")
-            text = self.memory.wake_up(max(1, budget), wing=wing).text
-            kept = (version, f"{_HEADING}\n{text}" if text else "")
+            told = self.memory.wake_up(max(1, budget), wing=wing)
+            text = f"{_HEADING}\n{told.text}" if told.text else ""
+            kept = (version, (text, frozenset(one.event_id for one in told.citations)))
         self._started[wing] = kept
         while len(self._started) > _MOST_CACHED_STARTS:
             self._started.pop(next(iter(self._started)), None)
         return kept[1]
 
-    def for_prompt(self, prompt: str, session: str) -> str:
-        """Write a few cited lines if the memory probably holds what the prompt asks for; otherwise nothing."""
+    def for_prompt(self, prompt: str, session: str, cwd: str = "") -> str:
+        """Write a few cited lines if the memory probably holds what the prompt asks for; otherwise nothing.
+
+        cwd: where the agent works. Its project comes first, and without one nothing of any project is told.
+        """
         question = _question(prompt)
         if len(question_terms(question)) < _LEAST_TERMS:
             return ""
-        hits = self.memory.recall(question, k=_MOST_HITS)
+        project = self._project(cwd)
+        hits = self.memory.recall(question, k=_MOST_HITS, project=project)
         if not hits or (hits.confidence is not None and hits.confidence < self.settings.confidence):
             return ""
         asked = "?" in question or asks(question)
@@ -118,15 +143,29 @@ class HookActions:
         # Without a confidence (a script that the model can't read, or no model) the prompt must meet both conditions.
         if not (asked and alike if hits.confidence is None else asked or alike):
             return ""
-        if session and hits[0].event.session == session:
+        told = self._told.get(session, frozenset())
+        rules = [hit for hit in hits if any(score.stage == STAGE for score in hit.scores)]
+        known = hits[0].event.id in told and all(hit.event.id in told for hit in rules)
+        if known or (session and hits[0].event.session == session):
             return ""  # the agent still has it in its context
         others = Hits(
             [hit for hit in hits if not session or hit.event.session != session][:_MOST_LINES],
             confidence=hits.confidence,
         )
         budget = self.settings.prompt_tokens - load_tokenizer().count(_HEADING)
-        text = self.memory.context(question, budget=max(1, budget), hits=others).text
-        return f"{_HEADING}\n{text}" if text else ""
+        context = self.memory.context(question, budget=max(1, budget), hits=others, project=project)
+        cited = frozenset(one.event_id for one in context.citations)
+        if cited <= told:
+            return ""
+        self._note_told(session, cited)
+        return f"{_HEADING}\n{context.text}"
+
+    def _note_told(self, session: str, ids: frozenset[str]) -> None:
+        """Note what a session was told, so that it is not told again. A resident process remembers it."""
+        if session:
+            self._told[session] = self._told.pop(session, frozenset()) | ids
+        while len(self._told) > _MOST_SESSIONS:
+            self._told.pop(next(iter(self._told)), None)
 
     # Saving
 
@@ -134,12 +173,16 @@ class HookActions:
         """Save what is new in a transcript; return how many events were new to the memory."""
         transcript, format = str(what.get("transcript", "")), str(what.get("format", ""))
         if "turn" in what:
-            return self._add(_turn_events(what["turn"]))
-        if not os.path.isfile(transcript):
-            return 0
+            turn = what["turn"]
+            return self._add([self._placed(event, str(turn["cwd"])) for event in _turn_events(turn)])
+        cwd = str(what.get("cwd") or "")
         if what.get("awaits"):
             self._await(transcript, str(what["awaits"]))
-        added = self._save_tail(transcript, format, last_folder(what.get("cwd")))
+        if not os.path.isfile(transcript):
+            # So that a later session saves it, if this one ends without a hook.
+            state.write_position(self.home, transcript, {"byte": 0, "line": 0}, format, cwd)
+            return 0
+        added = self._save_tail(transcript, format, cwd)
         state.log(self.home, f"saved {added} new events of {os.path.basename(transcript)}")
         return added
 
@@ -147,32 +190,37 @@ class HookActions:
         """Save transcripts of sessions that ended without a hook."""
         return sum(self._save_tail(*unsaved) for unsaved in state.unsaved_transcripts(self.home))
 
-    def _save_tail(self, transcript: str, format: str, folder: str | None = None) -> int:
-        """Save what is new in a transcript. folder: of the project, where the transcript does not say."""
+    def _save_tail(self, transcript: str, format: str, cwd: str = "") -> int:
+        """Save what is new in a transcript. cwd: where the agent works, if the transcript does not say."""
         reader, source = named(format), open_source(Path(transcript))
         added, batch = 0, list[dict[str, Any]]()
         position = state.read_position(self.home, transcript)
         for item in reader.read(source, source.names[0], after=position or None):
             if isinstance(item, Read) and (self.settings.save_tools or item.event.get("role") != "tool"):
-                batch.append({**item.event, "wing": item.event.get("wing") or folder})
+                batch.append(self._placed(item.event, item.folder or cwd))
             position = dict(item.position) or position
             if len(batch) >= _BATCH:
                 added += self._add(batch)
-                state.write_position(self.home, transcript, position, format, folder)
+                state.write_position(self.home, transcript, position, format, cwd)
                 batch = []
         added += self._add(batch)
-        state.write_position(self.home, transcript, position or {"byte": 0, "line": 0}, format, folder)
+        state.write_position(self.home, transcript, position or {"byte": 0, "line": 0}, format, cwd)
         return added
 
-    def _wing(self, folder: str | None) -> str | None:
-        """Return the wing of a folder's sessions: the name of the folder, unless the user chose another."""
-        return None if folder is None else self.settings.wings.get(folder, folder)
+    def _project(self, cwd: str) -> str:
+        """Return the wing of the folder where an agent works; "" where it works in no project."""
+        project = self.projects.of(cwd)
+        return "" if project is None else project.wing
+
+    def _placed(self, event: dict[str, Any], folder: str) -> dict[str, Any]:
+        project = self.projects.of(folder)
+        return event if project is None else project.placed(event)
 
     def _add(self, events: list[dict[str, Any]]) -> int:
         if not events:
             return 0
         # A transcript may be read again from the start; that must not bring back what was forgotten.
-        read = [self.memory.admin.redacted({**event, "wing": self._wing(event.get("wing"))}) for event in events]
+        read = [self.memory.admin.redacted(event) for event in events]
         clean = [event for event, gone in zip(read, self.memory.admin.forgotten(read), strict=True) if not gone]
         if not clean:
             return 0
@@ -198,7 +246,8 @@ class HookActions:
         start = int(state.read_position(self.home, transcript).get("byte", 0))
         deadline = time.monotonic() + _AWAIT_S
         while time.monotonic() < deadline:
-            with opened(Path(transcript)) as file:
+            tail = b""
+            with suppress(FileNotFoundError), opened(Path(transcript)) as file:  # it comes with the first prompt
                 file.seek(start)
                 tail = file.read()
             if any(form in tail for form in written):
@@ -227,7 +276,6 @@ def _turn_events(turn: Mapping[str, str]) -> list[dict[str, Any]]:
             "session": session,
             "speaker": who,
             "role": who,
-            "wing": last_folder(turn["cwd"]),
         }
         for part, who, text in (("prompt", "user", turn["prompt"]), ("reply", "assistant", turn["reply"]))
         if text.strip()

@@ -12,19 +12,16 @@ from typing import Any, BinaryIO, cast
 from everyword.interfaces.hooks import client, state
 from everyword.interfaces.hooks.agents import AGENTS
 from everyword.interfaces.hooks.state import HookSettings, home_of, load_or_default
+from everyword.text.requests import asked_to_remember
 
 _MOST_INPUT_BYTES = 8 << 20  # enough for a prompt with pasted files; longer input fails to parse
 _MOST_TAIL_BYTES = 4 << 20  # of unsaved transcript in which messages are counted; more is saved at once
-_REMEMBER = re.compile(
-    r"\b(?:remember|keep in mind|note|(?:don'?t|do not|never) forget)\s{0,3}(?:that\b|this\b|:)", re.IGNORECASE
-)
 # What a line of a transcript of Claude Code has that holds words of the user or the agent, and lines of tools have not.
 _SPEAKER, _WORDS = rb'"role": ?"(?:user|assistant)"', rb'"(?:content": ?"|type": ?"text")'
 _KEPT = "Everyword keeps this message in the user's long-term memory. Tell the user so, in a few words."
 _ASKING_SHARE = 0.9  # of a hook's time limit for requests; the rest is left to print the answer
 _ASK_AGAIN_S = 0.03  # while the resident process starts
 _JUST_S = 5.0  # after the start of a session, in which the resident process may still be starting
-_SCANNED_CHARS = 5_000  # of a prompt, for "remember that"
 
 
 def main(arguments: list[str], stdin: BinaryIO) -> int:
@@ -110,7 +107,7 @@ class _Hook:
 
     def _on_prompt(self, prompt: str) -> None:
         is_kept = False
-        if self._name == "cursor" or _REMEMBER.search(prompt[:_SCANNED_CHARS]):
+        if self._name == "cursor" or asked_to_remember(prompt):
             is_kept = self._save_elsewhere(awaits=prompt[:200])
         if not self._agent.takes_context_of_prompt:
             return
@@ -119,7 +116,7 @@ class _Hook:
         start_text = None if owed is None else self._start(waits=owed < _JUST_S)
         lines = ""
         if self._settings.inject_prompt and prompt.strip() and not prompt.startswith("/"):  # a slash command
-            lines = self._ask({"do": "prompt", "prompt": prompt, "session": self._session})
+            lines = self._ask({"do": "prompt", "prompt": prompt, "session": self._session, "cwd": self._cwd})
         self._write_answer("\n\n".join(filter(None, (start_text, lines, _KEPT if is_kept else ""))))
         if start_text is not None:
             # Only after printing: the hook may be ended at any time.
@@ -127,7 +124,7 @@ class _Hook:
 
     def _start(self, *, waits: bool) -> str | None:
         """Return the text for the start of a session; None if it is not ready and will come with the next prompt."""
-        text = self._ask({"do": "start", "cwd": self._cwd}, waits=waits)
+        text = self._ask({"do": "start", "session": self._session, "cwd": self._cwd}, waits=waits)
         if text is None:
             state.owe_start(self._home, self._session)
         return text

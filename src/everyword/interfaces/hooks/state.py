@@ -54,7 +54,7 @@ class HookSettings(NamedTuple):
     start_tokens: int = 220  # at the start of a session: identity, what matters now, a heading and the fence
     redact: str | None = None  # what is removed before saving: "credentials", "personal" or "none"
     secret_patterns: str | None = None  # a file with patterns of secrets
-    # Wings by folder name, for folders whose wing has another name. Never modified.
+    # Wings by the path of a project, where somebody chose another than its folder's name. Never modified.
     wings: dict[str, str] = {}  # noqa: RUF012
     resident: bool = True
     # Seconds after which a hook ends itself. A person notices a second; agents end a hook after ten or more.
@@ -154,18 +154,16 @@ def read_position(home: str, transcript: str) -> dict[str, Any]:
     return {} if shorter else known
 
 
-def write_position(
-    home: str, transcript: str, position: Mapping[str, Any], format: str, folder: str | None = None
-) -> None:
-    """Store how far a transcript is saved, atomically. folder: of the project."""
+def write_position(home: str, transcript: str, position: Mapping[str, Any], format: str, cwd: str = "") -> None:
+    """Store how far a transcript is saved, atomically. cwd: where the agent works."""
     path = _path(home, transcript)
     make_private_folder(os.path.dirname(path))
-    known = {"transcript": transcript, "format": format, "folder": folder, "position": dict(position)}
+    known = {"transcript": transcript, "format": format, "cwd": cwd, "position": dict(position)}
     replace_file(path, json.dumps(known).encode())
 
 
-def unsaved_transcripts(home: str) -> Iterator[tuple[str, str, str | None]]:
-    """List transcripts that have grown since they were saved, with format and project. Remove old entries."""
+def unsaved_transcripts(home: str) -> Iterator[tuple[str, str, str]]:
+    """List transcripts that have grown since they were saved, with format and folder. Remove old entries."""
     folder = os.path.join(home, _FOLDER)
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
         path = os.path.join(folder, name)
@@ -175,8 +173,7 @@ def unsaved_transcripts(home: str) -> Iterator[tuple[str, str, str | None]]:
             if time.time() - os.path.getmtime(path) > _KEPT_S:
                 os.remove(path)
             elif os.path.getsize(transcript) > int(cast("Any", known.get("position") or {}).get("byte", 0)):
-                in_folder = known.get("folder")
-                yield transcript, str(known.get("format", "claude-code")), str(in_folder) if in_folder else None
+                yield transcript, str(known.get("format", "claude-code")), str(known.get("cwd", ""))
 
 
 def owe_start(home: str, session: str) -> None:

@@ -18,12 +18,14 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from everyword.errors import EverywordError
+from everyword.errors import EverywordError, InvalidInput
 from everyword.interfaces.http.routes import KEEPALIVE_S, SPACE, WING, check_stream_limits, pool_of, required_permission
 from everyword.interfaces.http.service import Caller, Service
 from everyword.interfaces.mcp import OpenMemory
 from everyword.interfaces.mcp.server import build
-from everyword.interfaces.operations import Operation, parse_query
+from everyword.interfaces.mcp.tools import TOOL_SETS, ToolSet
+from everyword.interfaces.operations import Operation, Parameter, parse_query
+from everyword.interfaces.operations.parameters import TEXT
 from everyword.memory import Memory
 from everyword.types.service import Permission
 
@@ -36,10 +38,19 @@ class _McpRequest(Struct, frozen=True, kw_only=True):
     caller: Caller
     space: str
     wing: str | None
+    tools: ToolSet | None
     headers: Headers
     scope: Scope
 
 
+def _checked(tools: str | None) -> ToolSet | None:
+    for known in TOOL_SETS:
+        if tools in (None, known):
+            return None if tools is None else known
+    raise InvalidInput(f"Unknown tools {tools!r}.", fix=f"Choose one of {', '.join(TOOL_SETS)}.")
+
+
+_TOOLS = Parameter("tools", TEXT, "the tools to offer: core or all (default: all)")
 _REQUEST: ContextVar[_McpRequest] = ContextVar("everyword_mcp_request")
 
 
@@ -54,11 +65,18 @@ class McpEndpoint:
         """Authenticate the request and pass it to the MCP server."""
         request = Request(scope)
         caller = await self._service.authenticate(request)
-        received = parse_query((SPACE, WING), request.query_params.multi_items())
+        received = parse_query((SPACE, WING, _TOOLS), request.query_params.multi_items())
         space = received.get("space") or caller.default_space
         caller.check(Permission.READ, space)
         token = _REQUEST.set(
-            _McpRequest(caller=caller, space=space, wing=received.get("wing"), headers=request.headers, scope=scope)
+            _McpRequest(
+                caller=caller,
+                space=space,
+                wing=received.get("wing"),
+                tools=_checked(received.get("tools")),
+                headers=request.headers,
+                scope=scope,
+            )
         )
         sessions = StreamableHTTPSessionManager(
             app=self._server,
@@ -134,6 +152,11 @@ class _CallerMemory(OpenMemory):
         except EverywordError:
             return False
         return not poller.stopping and caller.key.id == request.caller.key.id
+
+    @property
+    def tool_set(self) -> ToolSet | None:
+        """The tools that the request asks for."""
+        return _REQUEST.get().tools
 
     def check(self, operation: Operation) -> None:
         """Raise NotAllowed for an operation that the caller's key does not allow."""

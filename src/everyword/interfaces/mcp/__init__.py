@@ -5,19 +5,25 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from everyword.errors import Closed, EverywordError
+from everyword.errors import Closed, EverywordError, NotAllowed
 from everyword.private_files import make_private_folder
 from everyword.settings import expanded
 
 if TYPE_CHECKING:
+    from everyword.ingest.projects import Projects
+    from everyword.interfaces.mcp.tools import ToolSet
     from everyword.interfaces.operations import Operation
     from everyword.memory import Memory
 
 R = TypeVar("R")
 
 _POLL_EVERY_S = 0.5  # the delay of change notifications
+# How the project at hand is given: as the wing alone, or as the one that is searched first. What is added is marked.
+_QUESTIONS = ("recall", "context", "ask")
+IN_PROJECT = {"add": "mark", "wake_up": "wing", "forget": "wing", **dict.fromkeys(_QUESTIONS, "project")}
 
 
 class OpenMemory:
@@ -29,12 +35,12 @@ class OpenMemory:
         *,
         space: str | None = None,
         wing: str | None = None,
-        project_wing: str | None = None,
+        project: str | None = None,
         embedder: str | None = None,
     ) -> None:
         self.location = location
         self.wing = wing  # clients see nothing else
-        self.project_wing = project_wing  # `remember` and `wake_up` use it by default
+        self._folder = project if wing is None else None  # whose project is at hand, unless a call names a wing
         self._space = space
         self._embedder = embedder
         self._lock = threading.Lock()
@@ -52,8 +58,45 @@ class OpenMemory:
         whole = self._opened()
         return whole if self._space is None else whole.space(self._space)
 
+    def in_project(self, operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Let an operation work on the project at hand, unless its arguments name a wing."""
+        how = IN_PROJECT.get(operation.name)
+        if self._folder is None or how is None or "wing" in given or "ids" in given:
+            return dict(given)
+        project = self.projects.of(self._folder)
+        if how == "mark":
+            return dict(given) if project is None else project.placed(given)
+        if project is None:
+            return {**given, "wing": ""} if operation.name == "wake_up" else dict(given)
+        return {**given, how: project.wing}
+
+    @cached_property
+    def projects(self) -> Projects:
+        """The projects of the memory, with the wings that hooks use."""
+        from everyword.ingest.projects import Projects
+        from everyword.interfaces.hooks.state import home_of, load
+
+        try:
+            wings = load(str(home_of(None))).wings
+        except EverywordError:  # no hooks are installed
+            wings = {}
+        return Projects(self.whole_space.scope.reader, wings)
+
     def check(self, operation: Operation) -> None:
         """Raise NotAllowed for a forbidden operation. Here all are allowed: every client is the owner."""
+
+    def allows(self, operation: Operation) -> bool:
+        """Tell whether the client may use an operation."""
+        try:
+            self.check(operation)
+        except NotAllowed:
+            return False
+        return True
+
+    @property
+    def tool_set(self) -> ToolSet | None:
+        """The tools that this client asked for, if it did."""
+        return None
 
     async def in_thread(
         self, call: Callable[[], R], *, operation: Operation | None = None, received: Mapping[str, Any] | None = None

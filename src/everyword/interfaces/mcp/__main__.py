@@ -49,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FOLDER",
         nargs="?",
         const=os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd(),
-        help="let remember and wake_up use the wing of this folder, as hooks do (default: the working folder)",
+        help="the project at hand: remember and wake_up use its wing, questions search it first (default: this folder)",
     )
     parser.add_argument("--embedder", metavar="NAME", default=os.environ.get("EVERYWORD_EMBEDDER") or None)
     parser.add_argument(
@@ -67,14 +67,13 @@ def _parser() -> argparse.ArgumentParser:
 def _serve(given: argparse.Namespace, memory: str) -> None:
     if find_spec("mcp") is None:
         need("mcp", extra="mcp")  # raises, before the handshake
-    project_wing = None if given.project is None else wing_of_folder(given.project)
     token = os.environ.get("EVERYWORD_MCP_TOKEN") or None
     handshake = None
     if given.transport == "stdio":
         from everyword.interfaces.mcp.fast_handshake import early_results, shake_hands
 
         # Before heavy imports. The reference tools need those for their descriptions.
-        offered = agent_tools(wing=given.wing, project_wing=project_wing, tool_set=given.tools)
+        offered = agent_tools(wing=given.wing, tool_set=given.tools)
         handshake = shake_hands(_prepare, {} if given.reference_tools else early_results(offered))
     else:
         from everyword.interfaces.http.settings import LOOPBACK
@@ -87,7 +86,8 @@ def _serve(given: argparse.Namespace, memory: str) -> None:
     from everyword.interfaces.mcp import OpenMemory
     from everyword.interfaces.mcp.server import serve_http, serve_stdio
 
-    opened = OpenMemory(memory, space=given.space, wing=given.wing, project_wing=project_wing, embedder=given.embedder)
+    project = None if given.project is None else os.path.abspath(os.path.expanduser(given.project))
+    opened = OpenMemory(memory, space=given.space, wing=given.wing, project=project, embedder=given.embedder)
     offer = {"tool_set": given.tools, "reference_tools": given.reference_tools}
     try:
         if handshake is not None:
@@ -103,20 +103,6 @@ def _prepare() -> None:
     with suppress(ImportError):  # serving reports it
         import_module("everyword.interfaces.mcp.server")
         import_module("mcp.shared.message")
-
-
-def wing_of_folder(folder: str) -> str | None:
-    """Return the wing that hooks use for the sessions of a folder; None for the user's home and for the root."""
-    from everyword.interfaces.hooks.state import home_of, load
-
-    path = os.path.abspath(os.path.expanduser(folder))
-    if path == os.path.expanduser("~") or os.path.dirname(path) == path:
-        return None
-    name = os.path.basename(path)
-    try:
-        return load(str(home_of(None))).wings.get(name, name)
-    except EverywordError:  # no hooks are installed
-        return name
 
 
 if __name__ == "__main__":

@@ -48,11 +48,11 @@ def page(opened: OpenMemory, cursor: str | None) -> Json:
 
     entries = entries_after(cursor, _PAGE_SESSIONS, sessions)
     following = entries.next(_PAGE_SESSIONS)
-    listed = [*(_fixed() if cursor is None else ()), *entries.found[:_PAGE_SESSIONS]]
+    listed = [*(_fixed(opened) if cursor is None else ()), *entries.found[:_PAGE_SESSIONS]]
     return {"resources": listed, **({"nextCursor": following} if following else {})}
 
 
-def _fixed() -> list[Json]:
+def _fixed(opened: OpenMemory) -> list[Json]:
     listed = [{"uri": SESSIONS, "name": "sessions", "title": "Sessions", "mimeType": "application/json"}]
     return listed + [
         {
@@ -62,6 +62,7 @@ def _fixed() -> list[Json]:
             "mimeType": "application/json",
         }
         for uri, operation in _OPERATIONS.items()
+        if opened.wing is None or operation.scope == "wing"  # others would tell of other wings
     ]
 
 
@@ -82,9 +83,10 @@ def read(opened: OpenMemory, uri: str) -> Json:
     if uri.startswith(SESSION):
         return _transcript(opened, uri, unquote(uri[len(SESSION) :]))
     operation = _OPERATIONS.get(uri)
-    if operation is None:
+    if operation is None or (opened.wing is not None and operation.scope != "wing"):
         raise ProtocolError(f"Unknown resource {uri[:200]}.")
-    result: Any = operation.run(opened.memory if operation.scope == "wing" else opened.whole_space, {})
+    handle = opened.memory if operation.scope == "wing" else opened.whole_space
+    result: Any = operation.run(handle, opened.in_project(operation, {}))
     is_list = operation.name in results.LISTS
     return _document(uri, _list(operation, result) if is_list else operation.document(result))
 
@@ -138,7 +140,8 @@ def prompt(opened: OpenMemory, name: str, arguments: Mapping[str, str] | None) -
         question = (arguments or {}).get("question", "").strip()
         if not question:
             raise ProtocolError("The argument question is missing.")
-        return _prompt(_answer(opened.memory.context(question).text, question))
+        asked = opened.in_project(BY_NAME["context"], {"query": question})
+        return _prompt(_answer(opened.memory.context(**asked).text, question))
     if name == KEEP:
         return _prompt(
             "Go through this conversation. For each preference, decision, fact, plan or date in it that will matter "

@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from datetime import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from everyword.api.pages import entries_after
-from everyword.errors import EverywordError
+from everyword.errors import EverywordError, InvalidInput
 from everyword.interfaces.mcp.tools import LISTS, MEMBERS, NEXT_CURSOR, AgentTool
 from everyword.memory import Memory
 from everyword.models.tokenizers import load_tokenizer
-from everyword.text.rendering import event_line, json_text, one_line, visible, visible_json
-from everyword.types.events import Answer, Context, Hit, Hits, Written
+from everyword.text.rendering import event_line, json_text, name, one_line, shortened, visible, visible_json
+from everyword.text.terms import count_of
+from everyword.types.events import Answer, Context, Event, Hit, Hits, Receipt, Written, elsewhere
 from everyword.types.intents import Window
 from everyword.types.serialization import to_json
+from everyword.types.times import utc_now
 
 PAGE_TOKENS = 1_500  # of a list, unless its first item alone takes more
 _PAGE_ITEMS = 100  # read at once; more would not fit into a page
 _MOST_CHARS = 700  # of each text, so that a long message does not crowd out the others; `show` returns all of it
 _LEAST_HIT_CHARS = 200  # of a hit, however many hits were asked for
 _SHORTER = 0.8  # by which texts are cut until all hits fit into PAGE_TOKENS
+_PART_CHARS = 5_000  # of an event's text that `show` gives at once: about PAGE_TOKENS
+_MOST_DIGITS = 12  # of the cursor of such a part
 _MOST_IDS = 20
+_ID_CHARS, _SHORT_ID_CHARS = 35, 13  # of an event's id, and of it in a text: ten digits are unique among millions
+_SHOWN_CHARS = 80  # of each event that would be forgotten
+_SAME = ("text", "speaker", "session", "wing")  # by which a repetition of what was said just now is known
+_JUST_NOW = timedelta(minutes=10)
+_MOST_RECENT = 100  # events that are looked at
 _MOST_NESTED = 3  # items of a list inside an item
-_TIMES = {"at", "replaced_at", "first_at", "last_at", "said_at", "valid_from", "valid_to", "deadline", "until"}
+_TIMES = {"at", "replaced_at", "first_at", "last_at", "said_at", "valid_from", "valid_to", "until"}
 _NOTHING = "The memory holds nothing about this."
 
 
@@ -46,19 +56,25 @@ class Result(Struct, frozen=True, kw_only=True):
 def run(tool: AgentTool, memory: Memory, arguments: Mapping[str, Any]) -> Result:
     """Run a tool; give a list in pages."""
     operation, given = tool.operation, dict(arguments)
+    for several in {"ids", "events"} & given.keys():  # as they were told, shortened
+        given[several] = [memory.get(id).id if len(id) < _ID_CHARS else id for id in given[several]]
+    if operation.name == "show":
+        return _shown(memory, given)
     if tool.is_paged:
         document = _page(tool, memory, given)
         return Result(text=memory.admin.fenced(json_text(document)), document=document)
-    result = operation.run(memory, given)
+    result = (_said_just_now(memory, given) if operation.name == "add" else None) or operation.run(memory, given)
     if isinstance(result, Hits):
-        return _hits(result, memory)
+        return _hits(result, memory, given.get("project"))
     if isinstance(result, Answer):
-        return _answer(result, memory)
+        return _answer(result, memory, given.get("project"))
     if isinstance(result, Context | Window):
         return _packed(tool, memory, given, result)
     if operation.name == "add":
         return _written([result] if isinstance(result, Written) else result)
-    document = _slim(operation.name, operation.document(result), whole=operation.name == "show")
+    if isinstance(result, Receipt):
+        return _forgotten(result, operation.document(result), memory, given.get("wing"))
+    document = _slim(operation.name, operation.document(result))
     return Result(text=memory.admin.fenced(json_text(document)), document=document)
 
 
@@ -122,8 +138,8 @@ def _slim(operation: str, document: dict[str, Any], *, whole: bool = False) -> d
     kept = {name: document[name] for name in MEMBERS[operation] if document.get(name) not in (None, "", [], {})}
     if "ids" in kept:
         kept["ids"] = kept["ids"][:_MOST_IDS]
-    for name in _TIMES & kept.keys():
-        kept[name] = datetime.fromisoformat(kept[name]).isoformat(timespec="seconds")
+    for time in _TIMES & kept.keys():
+        kept[time] = datetime.fromisoformat(kept[time]).isoformat(timespec="seconds")
     return kept if whole else {name: value if name == "ids" else _shortened(value) for name, value in kept.items()}
 
 
@@ -137,6 +153,19 @@ def _shortened(value: Any) -> Any:
 
 
 # Results of single tools
+
+
+def _shown(memory: Memory, given: dict[str, Any]) -> Result:
+    """Return an event whole, or the part of a long one that a cursor names."""
+    cursor = str(given.pop("cursor", None) or 0)
+    if not cursor.isdecimal() or len(cursor) > _MOST_DIGITS:
+        raise InvalidInput("Invalid cursor.", fix="Use the next_cursor of the part before, unchanged.")
+    event, start = memory.get(**given), int(cursor)
+    end = start + _PART_CHARS
+    document = _slim("show", {**_document(event), "text": event.text[start:end]}, whole=True)
+    if end < len(event.text):
+        document[NEXT_CURSOR] = str(end)
+    return Result(text=memory.admin.fenced(json_text(document)), document=document)
 
 
 def _written(results: Iterable[Written]) -> Result:
@@ -153,18 +182,48 @@ def _written(results: Iterable[Written]) -> Result:
     return Result(text="\n".join(told) or "There was nothing to remember.", document=document)
 
 
+def _said_just_now(memory: Memory, given: Mapping[str, Any]) -> Written | None:
+    """Find what is to be remembered among what was said just now: a client whose request got no answer repeats it."""
+    if not isinstance(given.get("text"), str) or "at" in given or "key" in given:
+        return None
+    said = memory.admin.redacted({name: given[name] for name in _SAME if name in given})
+    clean = {"wing": memory.scope.wing, **said}
+    recent = memory.events(since=utc_now() - _JUST_NOW, newest_first=True, limit=_MOST_RECENT)
+    same = (one for one in recent if all(getattr(one, name) == clean.get(name) for name in _SAME))
+    event = next(same, None)
+    return None if event is None else Written(event=event, new=False)
+
+
+def _forgotten(receipt: Receipt, document: dict[str, Any], memory: Memory, wing: str | None) -> Result:
+    """Tell what was removed, or, so that a person can agree, show what would be."""
+    document = _slim("forget", {**document, "wing": wing})
+    if not receipt.dry_run:
+        return Result(text=memory.admin.fenced(json_text(document)), document=document)
+    shown = [memory.get(id) for id in receipt.ids[:_MOST_IDS]]
+    texts = [shortened(one_line(event.text), _SHOWN_CHARS) for event in shown]
+    document["would_remove"] = [
+        _slim("events", {**_document(event), "text": text}) for event, text in zip(shown, texts, strict=True)
+    ]
+    where = f" in {name(wing)}" if wing else ""
+    more = f", of which {len(shown)} are shown" if receipt.events > len(shown) else ""
+    lines = [event_line(event, text, labels=_wing_label(event.wing)) for event, text in zip(shown, texts, strict=True)]
+    text = f"{count_of(receipt.events, 'event')}{where} would be removed{more}.\n"
+    return Result(text=text + memory.admin.fenced("\n".join(lines)) if shown else text.strip(), document=document)
+
+
 def _packed(tool: AgentTool, memory: Memory, arguments: Mapping[str, Any], packed: Context | Window) -> Result:
     text = packed.text or _NOTHING
-    if isinstance(packed, Context) and not packed.text and "budget" in arguments:
+    if not packed.text and "budget" in arguments:
         # Ask again with the default budget, to tell "nothing found" from "budget too small".
         rest = {name: value for name, value in arguments.items() if name != "budget"}
-        if tool.operation.run(memory, rest).citations:
+        whole = tool.operation.run(memory, rest)
+        if whole.items if isinstance(whole, Window) else whole.citations:
             text = f"What the memory holds about this does not fit into {packed.budget} tokens. "
             text += "Ask again with a larger budget."
     return Result(text=text, document={"text": packed.text, "tokens": packed.tokens})
 
 
-def _answer(answer: Answer, memory: Memory) -> Result:
+def _answer(answer: Answer, memory: Memory, project: str | None) -> Result:
     document: dict[str, Any] = {"answered": answer.answered}
     if answer.confidence is not None:
         document["confidence"] = answer.confidence
@@ -176,30 +235,52 @@ def _answer(answer: Answer, memory: Memory) -> Result:
         return Result(text=text, document=document)
     ids = [citation.event_id for citation in answer.citations]
     document |= {"answer": answer.text, "quotes": list(answer.quotes), "event_ids": ids}
-    sources = [f"[{id}] {one_line(quote)}" for id, quote in zip(ids, answer.quotes, strict=False)]
+    wings = {id: elsewhere(memory.get(id), project) for id in ids} if project else {}
+    sources = [
+        f"[{id[:_SHORT_ID_CHARS]}{_in(wings.get(id))}] {one_line(quote)}"
+        for id, quote in zip(ids, answer.quotes, strict=False)
+    ]
     lines = list(dict.fromkeys([answer.text, *sources]))
-    return Result(text=_confidence(answer.confidence) + memory.admin.fenced("\n".join(lines)), document=document)
+    return Result(text=_confidence("", answer.confidence) + memory.admin.fenced("\n".join(lines)), document=document)
 
 
-def _hits(hits: Hits, memory: Memory) -> Result:
+def _in(wing: str | None) -> str:
+    return "" if wing is None else f", in {name(wing)}"
+
+
+def _hits(hits: Hits, memory: Memory, project: str | None) -> Result:
     texts = _texts(hits)
     listed: list[dict[str, Any]] = []
     for hit, text in zip(hits, texts, strict=True):
         replaced = {"replaced_by": hit.replaced_by, "replaced_at": hit.replaced_at and hit.replaced_at.isoformat()}
-        listed.append(_slim("recall", {**_document(hit.event), **replaced, "text": text}, whole=True))
+        more = {**replaced, "text": text, "wing": elsewhere(hit.event, project)}
+        listed.append(_slim("recall", {**_document(hit.event), **more}, whole=True))
     document: dict[str, Any] = {"hits": listed}
     if hits.confidence is not None:
         document["confidence"] = hits.confidence
     if not hits:
         return Result(text="Nothing was found.", document=document)
-    lines = [event_line(hit.event, text, labels=_labels(hit)) for hit, text in zip(hits, texts, strict=True)]
-    return Result(text=_confidence(hits.confidence) + memory.admin.fenced("\n".join(lines)), document=document)
+    sessions: dict[str | None, list[str]] = {}  # in the order of their best hits; each is named once
+    for hit, text in zip(hits, texts, strict=True):
+        sessions.setdefault(hit.event.session, []).append(_line(hit.event, text, _labels(hit, project)))
+    lines = [
+        line
+        for session, some in sessions.items()
+        for line in ([] if session is None else [f"Session {name(session)}:"]) + some
+    ]
+    sure = _confidence(" that the answer is among these", hits.confidence)
+    return Result(text=sure + memory.admin.fenced("\n".join(lines)), document=document)
+
+
+def _line(event: Event, text: str, labels: Sequence[str]) -> str:
+    """Write an event that stands under its session, with as much of its id as tells it from others."""
+    return event_line(replace(event, id=event.id[:_SHORT_ID_CHARS], session=None), text, labels=labels)
 
 
 def _texts(hits: Hits) -> list[str]:
     """Cut long texts of hits until all of them fit into PAGE_TOKENS, as far as that is possible."""
     count, most = load_tokenizer().count, _MOST_CHARS
-    room = PAGE_TOKENS - _ENVELOPE_TOKENS - sum(count(event_line(hit.event, "")) for hit in hits)
+    room = PAGE_TOKENS - _ENVELOPE_TOKENS - sum(count(_line(hit.event, "", ())) for hit in hits)
     texts = [_around(hit, most) for hit in hits]
     while most > _LEAST_HIT_CHARS and sum(map(count, texts)) > room:
         most = max(_LEAST_HIT_CHARS, int(most * _SHORTER))
@@ -207,15 +288,20 @@ def _texts(hits: Hits) -> list[str]:
     return texts
 
 
-def _confidence(confidence: float | None) -> str:
-    return "" if confidence is None else f"Confidence that the answer is among these: {confidence:.2f}\n"
+def _confidence(of_what: str, confidence: float | None) -> str:
+    return "" if confidence is None else f"Confidence{of_what}: {confidence:.2f}\n"
 
 
-def _labels(hit: Hit) -> list[str]:
+def _labels(hit: Hit, project: str | None) -> list[str]:
+    labels = _wing_label(elsewhere(hit.event, project))
     if hit.replaced_at is None:
-        return []
-    see = f", see {hit.replaced_by}" if hit.replaced_by else ""
-    return [f"no longer so since {hit.replaced_at:%Y-%m-%d}{see}"]
+        return labels
+    see = f", see {hit.replaced_by[:_SHORT_ID_CHARS]}" if hit.replaced_by else ""
+    return [*labels, f"no longer so since {hit.replaced_at:%Y-%m-%d}{see}"]
+
+
+def _wing_label(wing: str | None) -> list[str]:
+    return [] if wing is None else [f"in {wing}"]
 
 
 def _around(hit: Hit, most: int) -> str:

@@ -25,7 +25,7 @@ from everyword.interfaces.mcp.fast_handshake import (
 from everyword.interfaces.mcp.reference_server import GRAPH_URI, TOOLS, KnowledgeGraph, ReferenceTool
 from everyword.interfaces.mcp.resources import Subscriptions
 from everyword.interfaces.mcp.sdk import Call, ProtocolError
-from everyword.interfaces.mcp.tools import AgentTool, ToolSet, agent_tools, hints
+from everyword.interfaces.mcp.tools import TOOL_SETS, AgentTool, ToolSet, agent_tools, hints
 from everyword.text.rendering import json_text
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def build(
     """
     asked = _Requests(opened, tool_set, reference_tools, connections)
     handlers: dict[str, sdk.Handler] = {
-        "tools/list": _always({"tools": asked.listed}),
+        "tools/list": asked.list_tools,
         "tools/call": asked.call_tool,
         "resources/list": asked.list_resources,
         "resources/templates/list": _always({"resourceTemplates": LISTED_TEMPLATES}),
@@ -92,19 +92,27 @@ class _Requests:
         self.subscriptions = Subscriptions(opened)
         self._opened = opened
         self._connections = connections
-        self._tools = agent_tools(wing=opened.wing, project_wing=opened.project_wing, tool_set=tool_set)
+        self._tool_set = tool_set
+        self._tools = {name: agent_tools(wing=opened.wing, tool_set=name) for name in TOOL_SETS}
         self._graph_tools = TOOLS if reference_tools else {}
-        self.listed = [*(tool.listed() for tool in self._tools.values())]
-        self.listed += (
+
+    @property
+    def _offered(self) -> dict[str, AgentTool]:
+        return self._tools[self._opened.tool_set or self._tool_set]
+
+    async def list_tools(self, call: Call) -> Json:
+        listed = [tool.listed() for tool in self._offered.values() if self._opened.allows(tool.operation)]
+        listed += (
             {**tool.listed(), "annotations": hints(read_only=tool.read_only, destructive=tool.destructive)}
             for tool in self._graph_tools.values()
         )
+        return {"tools": listed}
 
     async def call_tool(self, call: Call) -> Json:
         name: str = call.params["name"]
         received: Json = call.params.get("arguments") or {}
-        if name in self._tools:
-            tool = self._tools[name]
+        if name in self._offered:
+            tool = self._offered[name]
             run = partial(_run, tool, self._opened, received)
             return await _answer(call, self._opened, run, operation=tool.operation, received=received)
         if name in self._graph_tools:
@@ -145,7 +153,7 @@ def _run(tool: AgentTool, opened: OpenMemory, received: Mapping[str, Any]) -> Js
     arguments = tool.arguments(received)
     opened.check(tool.operation)
     handle = opened.memory if tool.operation.scope == "wing" else opened.whole_space
-    return results.run(tool, handle, arguments).wire()
+    return results.run(tool, handle, opened.in_project(tool.operation, arguments)).wire()
 
 
 def _run_reference(tool: ReferenceTool, opened: OpenMemory, received: Mapping[str, Any]) -> Json:

@@ -10,12 +10,13 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from everyword.errors import InvalidFilter
 from everyword.interfaces.operations import BY_NAME, Operation, Parameter, check_arguments
-from everyword.interfaces.operations.parameters import COUNT, PATH, TEXT, TEXTS, TIME
+from everyword.interfaces.operations.parameters import COUNT, FLAG, PATH, TEXT, TEXTS, TIME
 from everyword.types.events import SAVED_ON_REQUEST
 
 ToolSet = Literal["core", "all"]
-TOOL_SETS = ("core", "all")
+TOOL_SETS: tuple[ToolSet, ...] = ("core", "all")
 CURSOR = Parameter("cursor", TEXT, "next_cursor of the page before")
 NEXT_CURSOR = "next_cursor"
 
@@ -43,16 +44,16 @@ OFFERS = (
         operation="recall",
         advice="Use it before answering anything that may rest on earlier conversations. A low confidence means that "
         "the memory may not hold the answer.",
-        core=("query", "k", "speaker", "since", "until"),
+        core=("query", "k", "speaker", "wing", "since", "until"),
     ),
     Offer(
         operation="context",
-        advice="Like recall, but one text within a token budget, with resolved dates and a mark for each source.",
+        advice="Like recall, but one text within a token budget, with dates and sources.",
         core=("query", "budget"),
     ),
     Offer(
         operation="ask",
-        advice="Use it for a question with one answer, such as a name, a place or a date.",
+        advice="For a question with one answer: a name, a place, a date.",
         core=("query",),
     ),
     Offer(operation="wake_up", advice="Use it once, at the start of a conversation.", core=("topic",)),
@@ -81,9 +82,8 @@ OFFERS = (
     ),
 )
 
-_IN_PROJECT = ("add", "wake_up")  # what concerns the project at hand; questions are asked of the whole memory
 # Parameters for programs. Agents have the ids that recall returns, and redaction is not their choice.
-_NOT_FOR_AGENTS = {"now", "meta", "key", "keys", "parts", "style", "redact", "by"}
+_NOT_FOR_AGENTS = {"now", "meta", "key", "keys", "parts", "style", "redact", "by", "project"}
 # Where the registry's default is more than an answer should take.
 _OWN_DEFAULTS: dict[str, dict[str, Any]] = {"window": {"budget": 1200}, "add": {"meta": {SAVED_ON_REQUEST: True}}}
 _TIME_HINT = ", ISO 8601"
@@ -105,16 +105,16 @@ def _members(texts: str, **others: dict[str, Any]) -> dict[str, dict[str, Any]]:
 _EVENT = _members("id at speaker role session wing text")
 _STATEMENT = _members("id kind content about quote event_id valid_from valid_to status said_at", reasons=_TEXTS)
 _FACT = _members("id subject relation object valid_from valid_to said_at", confidence=_NUMBER, quotes=_TEXTS)
-_INTENT = _members("id content category status deadline until last_at", quotes=_TEXTS)
+_INTENT = _members("id content category status due until last_at", quotes=_TEXTS)
 _PACKED = _members("text", tokens=_COUNT)
 MEMBERS: dict[str, dict[str, dict[str, Any]]] = {
     "add": {"ids": _TEXTS, "new": _COUNT, "redacted": _COUNTS},
-    "recall": _members("id at speaker session text replaced_by replaced_at"),
+    "recall": _members("id at speaker session wing text replaced_by replaced_at"),
     "context": _PACKED,
     "ask": _members("answer nearest", answered=_FLAG, confidence=_NUMBER, quotes=_TEXTS, event_ids=_TEXTS),
     "wake_up": _PACKED,
     "window": _PACKED,
-    "show": _EVENT,
+    "show": {**_EVENT, NEXT_CURSOR: _TEXT},
     "sessions": _members("name first_at last_at", events=_COUNT, speakers=_TEXTS, keys=_TEXTS, summary=_TEXTS),
     "events": _EVENT,
     "statements": _STATEMENT,
@@ -134,7 +134,15 @@ MEMBERS: dict[str, dict[str, dict[str, Any]]] = {
         "graph": _COUNTS,
         "behind": _COUNTS,
     },
-    "forget": {"events": _COUNT, "dry_run": _FLAG, "ids": _TEXTS, "removed": _COUNTS, "left": _TEXTS},
+    "forget": {
+        "events": _COUNT,
+        "dry_run": _FLAG,
+        "wing": _TEXT,
+        "ids": _TEXTS,
+        "removed": _COUNTS,
+        "left": _TEXTS,
+        "would_remove": {"type": "array", "items": {"type": "object", "properties": _EVENT}},
+    },
 }
 # Results that are lists: the name of the list. Those with a cursor are given in pages.
 LISTS = {"recall": "hits", "history": "versions"} | {
@@ -202,7 +210,11 @@ class AgentTool(Struct, frozen=True, kw_only=True):
 
     def arguments(self, received: Mapping[str, Any] | None) -> dict[str, Any]:
         """Check what a client sent; return the operation's arguments."""
-        return {**self.defaults, **check_arguments(self.parameters, received or {})}
+        arguments = {**self.defaults, **check_arguments(self.parameters, received or {})}
+        conditions = [one.name for one in self.parameters if one.kind is not FLAG]
+        if self.operation.destructive and not arguments.keys() & set(conditions):
+            raise InvalidFilter(f"Say what to forget: {', '.join(conditions[:-1])} or {conditions[-1]}.")
+        return arguments
 
     def _property(self, parameter: Parameter) -> dict[str, Any]:
         # A format would make clients refuse times that the memory understands, such as a date alone.
@@ -213,18 +225,16 @@ class AgentTool(Struct, frozen=True, kw_only=True):
         return schema if default is None or default is False else {**schema, "default": default}
 
 
-def agent_tools(
-    *, wing: str | None = None, project_wing: str | None = None, tool_set: ToolSet = "all"
-) -> dict[str, AgentTool]:
+def agent_tools(*, wing: str | None = None, tool_set: ToolSet = "all") -> dict[str, AgentTool]:
     """Return the tools by name.
 
-    wing: the server is bound to it, so tools have no wing parameter. project_wing: what `remember` and `wake_up` use
-    unless a call names another. tool_set: "core" has six tools with few parameters.
+    wing: the server is bound to it, so tools have no wing parameter. tool_set: "core" has six tools, few parameters.
     """
     made = [
-        _tool(offer, BY_NAME[offer.operation], wing, project_wing, tool_set == "core")
+        _tool(offer, BY_NAME[offer.operation], wing, tool_set == "core")
         for offer in OFFERS
-        if tool_set == "all" or offer.core
+        # What is not of a wing alone would tell of others.
+        if (tool_set == "all" or offer.core) and (wing is None or BY_NAME[offer.operation].scope == "wing")
     ]
     return {tool.name: tool for tool in made}
 
@@ -238,7 +248,7 @@ def hints(*, read_only: bool, destructive: bool) -> dict[str, bool]:
     return {"destructiveHint": destructive, **idempotent, "openWorldHint": False}
 
 
-def _tool(offer: Offer, operation: Operation, wing: str | None, project_wing: str | None, core: bool) -> AgentTool:
+def _tool(offer: Offer, operation: Operation, wing: str | None, core: bool) -> AgentTool:
     hidden = _NOT_FOR_AGENTS | ({"wing"} if wing is not None else set[str]())
     summary = (offer.core_summary if core else "") or operation.summary
     sentence = f"{summary[:1].upper()}{summary[1:]}."
@@ -249,16 +259,15 @@ def _tool(offer: Offer, operation: Operation, wing: str | None, project_wing: st
     ]
     if core:
         parameters = [parameter for parameter in parameters if parameter.name in offer.core]
-    elif operation.name in LISTS and operation.name not in _NOT_PAGED:
+    elif operation.name == "show" or (operation.name in LISTS and operation.name not in _NOT_PAGED):
         parameters.append(CURSOR)
     told = (sentence, offer.advice) if core else (sentence, operation.details, offer.advice)
-    in_project = project_wing is not None and wing is None and operation.name in _IN_PROJECT
     return AgentTool(
         name=offer.tool or operation.name,
         description=" ".join(part for part in told if part),
         operation=operation,
         parameters=tuple(parameters),
-        defaults=_OWN_DEFAULTS.get(operation.name, {}) | ({"wing": project_wing} if in_project else {}),
+        defaults=_OWN_DEFAULTS.get(operation.name, {}),
         is_core=core,
     )
 
@@ -268,4 +277,4 @@ def _short_property(parameter: Parameter) -> dict[str, Any]:
     if parameter.kind is TEXTS:
         schema = dict(parameter.kind.schema)
     told = parameter.description.split(" (default:")[0].split("; may be")[0].split(", or auto")[0]
-    return schema if parameter.name in ("query", "ids") else {**schema, "description": told}
+    return schema if parameter.name in ("query", "ids", "wing") else {**schema, "description": told}

@@ -120,6 +120,7 @@ def named(operations: Mapping[str, Unnamed]) -> tuple[Operation, ...]:
 
 
 _WING = Parameter("wing", TEXT, "a person or project inside the space")
+_PROJECT = Parameter("project", TEXT, "the wing at hand: its events and those of no wing; others only if these fail")
 _SESSION = Parameter("session", TEXT, "only this session")
 _SPEAKER = Parameter("speaker", TEXT, "only this speaker")
 _SINCE = Parameter("since", TIME, "only events that happened at this time or later")
@@ -145,7 +146,7 @@ _REDACT = Parameter(
     "what to remove: credentials, personal (also personal numbers) or none (default: the memory's setting)",
 )
 _WAIT = Parameter("wait", FLAG, "wait for the vectors, which follow the words", default=True, options=("--no-wait",))
-_SCOPE = (_NOW, _AS_OF, _WING, _SESSION, _SPEAKER, _SINCE, _UNTIL, _TAG, _ROLE, _SOURCE, _META)
+_SCOPE = (_NOW, _AS_OF, _WING, _PROJECT, _SESSION, _SPEAKER, _SINCE, _UNTIL, _TAG, _ROLE, _SOURCE, _META)
 _LIMIT = Parameter("limit", INTEGER, "return at most this many (default: all)")
 _NEWEST_FIRST = flag("newest_first", "latest first")
 _STATEMENT = required("id", "a statement's id")

@@ -94,6 +94,9 @@ WHERE space = $1 AND record = 'identity' AND wing IS NOT DISTINCT FROM $2 ORDER 
 -- name: where_wing
 {postgres: AND wing_hash = hashtextextended(:wing, 0)} AND wing = :wing;
 
+-- name: where_project
+AND (wing IS NULL OR {postgres: wing_hash = hashtextextended(:project, 0) AND} wing = :project);
+
 -- name: where_session
 {postgres: AND session_hash = hashtextextended(:session, 0)} AND session = :session;
 

@@ -92,7 +92,7 @@ def conditions(which: Filter, query: Callable[[str], str], *, indexed: bool = Tr
     """Write a filter as SQL conditions and their values; `indexed` looks values of meta up rather than in each row."""
     parts: list[str] = []
     values: dict[str, Any] = {}
-    for name in ("wing", "session", "speaker", "tag"):
+    for name in ("wing", "project", "session", "speaker", "tag"):
         if (value := getattr(which, name)) is not None:
             parts.append(query(f"where_{name}"))
             values[name] = value
