@@ -54,16 +54,17 @@ def current_first(
     over = [(hit, old) for hit in first if (old := _over(stated.get(hit.seq, ()), terms)) is not None]
     if not over:
         return list(hits)
-    retracted = _retracted(reader) if any(old.status is Status.RETRACTED for _, old in over) else set[str]()
-    chains = reader.versions([old.id for _, old in over if old.id not in retracted])
+    chains = reader.versions([old.id for _, old in over])
+    closed = any(one.status is Status.RETRACTED for chain in chains.values() for one in chain)
+    retracted = retracted_by_people(reader) if closed else set[str]()
     events = reader.known(version.event_id for chain in chains.values() for version in chain)
     order = list(hits)
     for hit, old in over:
         place = next(n for n, one in enumerate(order) if one.seq == hit.seq)
-        if old.id in retracted:
+        last = _last_version(chains.get(old.id, ()), old, events, allowed)
+        if old.id in retracted or (last is not None and last[0].id in retracted):  # nothing holds in its place
             order[place] = replace(order[place], replaced_at=old.valid_to)
             continue
-        last = _last_version(chains.get(old.id, ()), old, events, allowed)
         if last is None or last[1].seq == hit.seq:
             continue
         new, known = last
@@ -91,7 +92,7 @@ def is_retracted(hit: Hit) -> bool:
     return hit.replaced_at is not None and hit.replaced_by is None
 
 
-def _retracted(reader: Reader) -> set[str]:
+def retracted_by_people(reader: Reader) -> set[str]:
     """List the statements that people retracted."""
     from everyword.knowledge.comparing import correction_of  # seldom needed, and compiles patterns
 
