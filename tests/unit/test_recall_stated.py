@@ -255,10 +255,11 @@ def test_a_layered_context_goes_from_sessions_to_facts_to_lines() -> None:
         for session, at, text in said:
             memory.add(text, speaker="Ana", session=session, at=at, key=text)
         memory.admin.settle()
-        context = memory.context("Where does Ana live?", 400, style="layered")
+        context = memory.context("Where does Ana live, and where does she work?", 400, style="layered")
         first, facts, *_ = inside(context.text).split("\n\n")
         assert first.startswith("What the sessions were about\n[1] Ana: ")
         assert "Lisbon" not in first, "what is over is no summary of what holds"
+        assert "boat" not in first + facts, "it has nothing to do with the question"
         assert facts.startswith("Facts\n")
         assert "Ana: I moved to Porto last week." in facts
         assert len({(one.event_id, one.span) for one in context.citations}) == len(context.citations)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from datetime import datetime
 
@@ -31,6 +32,7 @@ from everyword.retrieval.answer import (
     answer_with_llm,
     answer_with_quotes,
     asks_for_several,
+    content_terms,
     has_all_words,
     is_grounded,
     parse_time_comparison,
@@ -56,9 +58,10 @@ from everyword.retrieval.context import (
 )
 from everyword.retrieval.instructions import Excerpt, bearing_on, sentences_around, standing_instructions
 from everyword.retrieval.query_analysis import Analysis, Shape, analyse
+from everyword.retrieval.superseded import slot_of
 from everyword.storage.protocol import Reader as StoreReader
 from everyword.storage.rows import FACTS, STATEMENTS, FactFilter
-from everyword.text.terms import question_terms
+from everyword.text.terms import question_terms, term_counts
 from everyword.types.events import Answer, Citation, Context, Filter, Hit, Hits, Span, SummaryPart
 from everyword.types.graph import FactDraft
 from everyword.types.statements import Statement, Status
@@ -213,8 +216,9 @@ def pack_hits(
         preceding = preceding_turns(reader, hits, which)
         heads = {Heading.RULES: rules}
         if style == LAYERED:
-            heads[Heading.SESSIONS] = _session_lines(reader, hits, which)
-            heads[Heading.FACTS] = _facts(scope, reader, asked, which, now)
+            content = content_terms(question, hits) - term_counts(*asked.names).keys()
+            heads[Heading.SESSIONS] = _session_lines(reader, hits, content, which)
+            heads[Heading.FACTS] = _facts(scope, reader, asked, content, which, now)
         known = corrections(reader, hits, which)
         shown = {said.event.id for said in (*rules, *known)}
         model = scope.engine.reader
@@ -237,8 +241,8 @@ def pack_hits(
     )
 
 
-def _session_lines(reader: StoreReader, hits: Sequence[Hit], which: Filter) -> list[Excerpt]:
-    """Read what the sessions of the best hits were about, as far as it still holds."""
+def _session_lines(reader: StoreReader, hits: Sequence[Hit], content: AbstractSet[int], which: Filter) -> list[Excerpt]:
+    """Read what the sessions of the best hits were about, as far as it still holds and has to do with the question."""
     sessions = dict.fromkeys(hit.event.session for hit in hits if hit.event.session is not None)
     about = [
         one
@@ -247,20 +251,35 @@ def _session_lines(reader: StoreReader, hits: Sequence[Hit], which: Filter) -> l
         if one.part is SummaryPart.ABOUT
     ]
     found = _excerpts(reader, [(one.event_id, one.span) for one in about], which)
-    over = reader.statements_of([one.seq for one in found], closed=True)
-    return [one for one in found if all(stated.status is Status.CURRENT for stated in over.get(one.seq, ()))]
+    stated = reader.statements_of([one.seq for one in found], closed=True)
+    said = {one.seq: stated.get(one.seq, ()) for one in found}
+    holding = [one for one in found if all(of.status is Status.CURRENT for of in said[one.seq])]
+    fits = {
+        one.seq: _fit(content, one.event.text[slice(*one.span)], *map(slot_of, said.get(one.seq, ())))
+        for one in holding
+    }
+    return sorted((one for one in holding if fits[one.seq]), key=lambda one: -fits[one.seq])
 
 
-def _facts(scope: Scope, reader: StoreReader, asked: Analysis, which: Filter, now: datetime) -> list[Excerpt]:
-    """Read the quotes of what is true of the people and things that a question names, the latest first."""
-    found: list[FactDraft] = []
+def _fit(content: AbstractSet[int], *words: str) -> int:
+    """Count the content words of the question that texts have; a question without any fits all."""
+    return len(content & term_counts(*words).keys()) if content else 1
+
+
+def _facts(
+    scope: Scope, reader: StoreReader, asked: Analysis, content: AbstractSet[int], which: Filter, now: datetime
+) -> list[Excerpt]:
+    """Read the quotes of facts about whom a question names that have to do with it; of equal ones the latest first."""
+    found: list[tuple[int, FactDraft]] = []
     for name in asked.names:
         with suppress(NotFound):
             home = find_entity(reader, name)
             about = facts_about(scope, reader, home, FactFilter(as_of=which.as_of or now), which.as_of)
-            found += (fact.sources[-1] for fact in about if not fact.conflicts)
-    latest = sorted(found, key=lambda one: one.said_at, reverse=True)
-    return _excerpts(reader, [(one.event_id, one.span) for one in latest], which)
+            for fact in (one for one in about if not one.conflicts):
+                last = fact.sources[-1]
+                found.append((_fit(content, fact.relation.replace("_", " "), fact.object_name, last.quote), last))
+    best = sorted((one for one in found if one[0]), key=lambda one: (one[0], one[1].said_at), reverse=True)
+    return _excerpts(reader, [(one.event_id, one.span) for _, one in best], which)
 
 
 def _excerpts(reader: StoreReader, quoted: Sequence[tuple[str, Span]], which: Filter) -> list[Excerpt]:

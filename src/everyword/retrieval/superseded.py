@@ -83,8 +83,11 @@ def _over(stated: Sequence[Statement], terms: AbstractSet[int]) -> Statement | N
 
 def statement_terms(statement: Statement) -> Mapping[int, int]:
     """Count the terms of a statement and of its slot: a move states "lives in", though nobody says "live"."""
-    slot = statement.slot.attribute.replace("_", " ") if statement.slot else ""
-    return term_counts(statement.content, slot)
+    return term_counts(statement.content, slot_of(statement))
+
+
+def slot_of(statement: Statement) -> str:
+    return statement.slot.attribute.replace("_", " ") if statement.slot else ""
 
 
 def is_retracted(hit: Hit) -> bool:
