@@ -57,6 +57,7 @@ _WISHES = lazy_pattern(
 _ASKS_DEED = lazy_pattern(
     r"^\W*(?:(?:when|where|what|which|who|why|how)\b.{0,40}?)?\b(?:did|was|were|have|has|had)\b", re.IGNORECASE
 )
+ASKS_WHETHER = lazy_pattern(r"^\W*(?:did|was|were|have|has|had)\b", re.IGNORECASE)
 ASKS_DONE = lazy_pattern(r"\b(?:did|was|were|had)\b", re.IGNORECASE)  # what was done once is not replaced
 _CLAUSE_BREAK = lazy_pattern(r"[,;.!?\n]\s|\s(?:and|but|while|then)\s", re.IGNORECASE)
 _DATE_ALONE = 1  # words besides a date up to which a clause joins the next one: "on 4 May, Bea starts"
@@ -83,10 +84,10 @@ def is_grounded(question: str, asked: Analysis, hits: Sequence[Hit], stated: Ite
     return bool(held)
 
 
-def has_all_words(question: str, hit: Hit) -> bool:
-    """Tell whether a hit has every content word of a question, and there is one."""
+def has_all_words(question: str, hit: Hit, words: str | None = None) -> bool:
+    """Tell whether a hit, or some words of it, has every content word of a question, and there is one."""
     content = content_terms(question, (hit,))
-    return bool(content) and content <= term_counts(hit.event.text).keys()
+    return bool(content) and content <= term_counts(hit.event.text if words is None else words).keys()
 
 
 def content_terms(question: str, hits: Iterable[Hit]) -> set[int]:
