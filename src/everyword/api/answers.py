@@ -40,6 +40,7 @@ from everyword.retrieval.answer import (
     rank_answers,
     read_answers,
     refused,
+    without_plans,
     without_what_is_over,
 )
 from everyword.retrieval.context import (
@@ -97,12 +98,15 @@ def answer_from_memory(
     model = scope.engine.reader
     read: list[ReadAnswer] = []
     by_reader = llm is None and model is not None
-    told = bool(hits) and _is_told(scope, question, asked, hits[0])
+    told = again(scope.engine, lambda: _telling(scope, question, asked, hits)) if by_reader else None
     if llm is None and model is not None and hits:
         read, chance = again(scope.engine, lambda: _holding_answers(scope, model, question, asked, hits, which, now))
-        if read or not told:
+        if read or told is None:
             hits = Hits(hits, confidence=chance, pending=hits.pending)
-    if not read and ((by_reader and not told) or abstain(hits)):
+        else:
+            first = [told, *(one for one in hits if one is not told)]
+            hits = Hits(first, confidence=hits.confidence, pending=hits.pending)
+    if not read and ((by_reader and told is None) or abstain(hits)):
         return refused(question, asked, hits)
     if llm is not None:
         context = again(scope.engine, lambda: pack_hits(scope, question, hits, budget, which, now, style="reasoning"))
@@ -121,27 +125,33 @@ def answer_from_memory(
     return answer_with_quotes(question, asked, hits, stated, read)
 
 
-def _is_told(scope: Scope, question: str, asked: Analysis, hit: Hit) -> bool:
-    """Tell whether a hit tells the whole of what is asked for, though no words of it are the answer.
+def _telling(scope: Scope, question: str, asked: Analysis, hits: Sequence[Hit]) -> Hit | None:
+    """Find the hit that tells the whole of what is asked for, though no words of it are the answer.
 
     The day of a deed may stand in no text: it is the day when it was told. Nor has "Did they cancel it?" an answer in
     few words. In labelled conversations 30 of 34 statements of a deed with all words of such a question answer it.
     """
     if asked.shape is Shape.DATE:
-        return has_all_words(question, hit)
+        return next((hit for hit in hits[:1] if has_all_words(question, hit)), None)
     if ASKS_WHETHER.search(question) is None:
-        return False
-    deeds = [one for one in _stated(scope, [hit]) if one.kind in _DEEDS]
-    return any(has_all_words(question, hit, hit.event.text[slice(*one.span)]) for one in deeds)
+        return None
+    deeds = [one for one in _stated(scope, hits[:READ_HITS]) if one.kind in _DEEDS]
+
+    def tells(hit: Hit) -> bool:
+        quotes = (hit.event.text[slice(*one.span)] for one in deeds if one.event_id == hit.event.id)
+        return any(has_all_words(question, hit, quote) for quote in quotes)
+
+    return next((hit for hit in hits[:READ_HITS] if tells(hit)), None)
 
 
 def _holding_answers(
     scope: Scope, model: Reader, question: str, asked: Analysis, hits: Sequence[Hit], which: Filter, now: datetime
 ) -> tuple[list[ReadAnswer], float]:
     """Read the answers that hold, the best first, and the chance that it is right."""
-    read = _read(scope, model, question, hits)
+    read, stated = _read(scope, model, question, hits), _stated(scope, hits[:READ_HITS])
+    if ASKS_WHETHER.search(question):
+        read = without_plans(read, stated)
     if not asked.past and which.as_of is None:  # statements are stored in their present state
-        stated = _stated(scope, hits[:READ_HITS])
         read = without_what_is_over(read, stated, model.answer_least, which.until or now)
     # What was done once is not replaced.
     replaces = None if asked.past or ASKS_DONE.search(question) else _replacing(model)

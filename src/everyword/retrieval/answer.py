@@ -28,7 +28,7 @@ from everyword.text.rendering import indented, name, speaker_of
 from everyword.text.spans import asks, sentences, whole_sentences
 from everyword.text.terms import question_terms, term_counts
 from everyword.types.events import Answer, Citation, Context, Hit, Hits, Span
-from everyword.types.statements import Stance, Statement, Status
+from everyword.types.statements import TO_DO, Stance, Statement, Status
 from everyword.types.times import day_in_words
 from everyword.types.trust import Source, is_vouched, label_of, level_of, source_of
 
@@ -276,22 +276,35 @@ def without_what_is_over(
 
     Without another answer as sure, only retracted ones are left out: words may have been compared wrongly.
     """
-    by_event: dict[str, list[Statement]] = {}
-    for statement in stated:
-        by_event.setdefault(statement.event_id, []).append(statement)
+    by_event = _by_event(stated)
 
     def is_over(one: ReadAnswer) -> bool:
-        said = [
-            statement
-            for statement in by_event.get(one.hit.event.id, ())
-            if statement.span.start < one.span.end and one.span.start < statement.span.end
-        ]
+        said = _said_in(one, by_event)
         return bool(said) and all(_is_over(statement, upto, one.hit.event.at) for statement in said)
 
     left = [one for one in read if not is_over(one)]
     if any(one.score >= least for one in left):
         return left
     return [one for one in read if not (is_retracted(one.hit) and is_over(one))]
+
+
+def without_plans(read: Sequence[ReadAnswer], stated: Iterable[Statement]) -> list[ReadAnswer]:
+    """Leave out answers in words of a plan or task: they don't tell whether it was done."""
+    by_event = _by_event(stated)
+    return [one for one in read if all(of.kind not in TO_DO for of in _said_in(one, by_event))]
+
+
+def _by_event(stated: Iterable[Statement]) -> dict[str, list[Statement]]:
+    found: dict[str, list[Statement]] = {}
+    for statement in stated:
+        found.setdefault(statement.event_id, []).append(statement)
+    return found
+
+
+def _said_in(answer: ReadAnswer, by_event: Mapping[str, Sequence[Statement]]) -> list[Statement]:
+    """List the statements that an answer is part of."""
+    start, end = answer.span
+    return [one for one in by_event.get(answer.hit.event.id, ()) if one.span.start < end and start < one.span.end]
 
 
 def _is_over(statement: Statement, upto: datetime, said: datetime) -> bool:
