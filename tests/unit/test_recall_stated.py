@@ -241,6 +241,17 @@ def test_an_instruction_is_told_though_nothing_else_fits(instructed: Memory) -> 
     assert "Always reply to my team in Spanish." in context.text
 
 
+def test_a_context_is_as_sure_as_the_answer_would_be() -> None:
+    with Memory.open(":memory:") as memory:
+        memory.add("Jonas and I are driving to Uppsala next weekend.", speaker="Nora", at="2026-11-04")
+        memory.add("I am a nurse at Karolinska.", speaker="Nora", at="2026-11-05")
+        memory.add("My dog is called Pudding.", speaker="Nora", at="2026-11-06")
+        memory.admin.settle()
+        assert memory.recall("What car does Nora drive?").confidence > 0.6
+        assert memory.context("What car does Nora drive?").text.startswith("Confidence: unsure.")
+        assert memory.context("What is Nora's dog called?").text.startswith("Confidence: likely.")
+
+
 # Layers
 
 

@@ -249,9 +249,14 @@ def pack_hits(
         model = scope.engine.reader
         replaces = None if model is None else _replacing(model)
         holding = what_holds(reader, question, asked, hits, now=now, replaces=replaces)
-    if holding and model is not None:
-        read, _ = _holding_answers(scope, model, question, asked, hits, which, now)
-        holding = answer_first(holding, read[0].hit if read else None)
+    # The reader tells better than the match of the hits whether one of them answers: "likely" is right in 94 of 100
+    # labelled questions instead of 80. It judges neither periods nor comparisons of two times.
+    judged = asked.is_question and confidence is not None and not times and parse_time_comparison(question) is None
+    if model is not None and hits and (holding or judged):
+        read, chance = _holding_answers(scope, model, question, asked, hits, which, now)
+        holding = answer_first(holding, read[0].hit if read else None) if holding else holding
+        if judged and (read or _telling(scope, question, asked, hits) is None):
+            confidence = chance
     known += [one for one in holding if one.event.id not in shown]
     opening = instruction(asked) if style == "reasoning" else ""
     return pack(
