@@ -539,6 +539,8 @@ def test_several_times_come_in_order_and_stay_apart() -> None:
         ("Finish it by June 1.", Bound.BY),
         ("I smoked before 2015.", Bound.BEFORE),
         ("Finish it before the end of June.", Bound.BY),
+        ("Finish it before year-end.", Bound.BY),
+        ("Finish it before close of business on Friday.", Bound.BY),
         ("I never smoked after 2015.", Bound.AFTER),
         ("I smoked in 2015.", None),
     ],
