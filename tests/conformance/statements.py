@@ -96,7 +96,7 @@ class StatementsConformance:
             quote="I live in “Lisbon” 🍵",
             kind=StatementKind.FACT,
             category=Category.LIFESTYLE,
-            date=SaidDate(datetime(2025, 3, 1, tzinfo=UTC), datetime(2025, 4, 1, tzinfo=UTC), "in March", False),
+            date=SaidDate(datetime(2025, 3, 1, tzinfo=UTC), datetime(2025, 4, 1, tzinfo=UTC), "in March", False, True),
             entities=("Lisbon", "Porto"),
             negated=True,
             tags=("topic:lifestyle", "relationship:family"),

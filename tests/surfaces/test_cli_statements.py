@@ -68,6 +68,7 @@ class TestStatements:
             "end": "2026-04-05T00:00:00+00:00",
             "words": "yesterday",
             "certain": True,
+            "before": False,
         }
 
     @pytest.mark.parametrize(

@@ -482,6 +482,10 @@ def test_the_present_tense_tells_what_is_fixed_for_a_day_to_come(said: str, firs
         ("Did you get paid on Friday?", "2023-05-12"),
         ("I need the report that she finished on Friday.", "2023-05-12"),
         ("I'm employed there since June.", "2022-06-01"),
+        ("She said I'd hear by Friday.", "2023-05-19"),
+        ("He said he would call on Friday.", "2023-05-19"),
+        ("She said she'd been there on Friday.", "2023-05-12"),
+        ("I would like to keep it, I have it since June.", "2022-06-01"),
     ],
 )
 def test_what_governs_a_participle_says_where_it_lies(said: str, first_day: str) -> None:
@@ -534,6 +538,9 @@ def test_several_times_come_in_order_and_stay_apart() -> None:
         ("I'm away until Friday.", Bound.UNTIL),
         ("Finish it by June 1.", Bound.BY),
         ("I smoked before 2015.", Bound.BEFORE),
+        ("Finish it before the end of June.", Bound.BY),
+        ("Finish it before year-end.", Bound.BY),
+        ("Finish it before close of business on Friday.", Bound.BY),
         ("I never smoked after 2015.", Bound.AFTER),
         ("I smoked in 2015.", None),
     ],

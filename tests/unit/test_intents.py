@@ -84,6 +84,20 @@ def test_a_busy_wing_hides_no_intents_of_another(memory: Memory, monkeypatch: py
     assert len(memory.wing("quiet").intents.list()) == 1
 
 
+@pytest.mark.parametrize(
+    ("words", "due"),
+    [
+        ("before Friday", date(2026, 3, 5)),
+        ("before July", date(2026, 6, 30)),
+        ("before the end of May", date(2026, 5, 31)),
+    ],
+)
+def test_what_is_due_before_a_date_is_due_when_that_begins(memory: Memory, words: str, due: date) -> None:
+    say(memory, f"I have to renew my passport {words}.")
+    (intent,) = memory.intents.list()
+    assert intent.due == due
+
+
 def test_a_plan_is_one_without_a_date(memory: Memory) -> None:
     say(memory, "I plan to visit Rome.")
     (intent,) = memory.intents.list()

@@ -246,6 +246,15 @@ def test_offline_what_is_stated_answers_in_other_words() -> None:
         assert memory.ask("Where does Mara live now?").quotes == ("I moved to Bergen in spring.",)
 
 
+def test_offline_whether_something_was_done_is_answered_by_what_says_so() -> None:
+    with Memory.open(":memory:") as memory:
+        memory.add("To do: cancel the electricity, find a removal firm.", speaker="Nora", at="2026-10-18")
+        memory.add("I cancelled the electricity for the old flat.", speaker="Nora", at="2026-10-30")
+        answer = memory.ask("Did I cancel the electricity?", now="2026-12-01")
+        assert answer.quotes == ("I cancelled the electricity for the old flat.",)
+        assert not memory.ask("Have I found a removal firm?", now="2026-12-01").answered
+
+
 def test_offline_a_list_has_several_quotes(memory: Memory) -> None:
     answer = memory.ask("What things has Ana bought?")
     assert {"I bought green tea.", "I bought a blue cup."} == set(answer.quotes)

@@ -102,6 +102,28 @@ def test_the_date_is_that_of_what_is_asked_and_not_the_day_it_was_said(said: str
         assert memory.ask(question, now="2026-08-01").text.startswith(start)
 
 
+_REPORT = "I finished the report and will present it on 3 July."
+_PASSPORT = "Picked up the new passport, valid until 2031."
+
+
+@pytest.mark.parametrize(
+    ("question", "start"),
+    [
+        ("When did I finish the report?", "7 May 2026: “"),
+        ("When will I present the report?", "3 July 2026: “"),
+        ("When did I pick up the passport?", "7 May 2026: “"),
+        ("How many days between the report and the vet?", "8 days."),
+        ("Which came first, the vet or the passport?", "The passport."),
+    ],
+)
+def test_a_date_of_another_clause_is_not_that_of_the_deed(question: str, start: str) -> None:
+    with Memory.open(":memory:", embedder="hashing") as memory:
+        memory.add(_REPORT, speaker="Ana", at="2026-05-07T10:00Z")
+        memory.add(_PASSPORT, speaker="Ana", at="2026-05-07T10:00Z")
+        memory.add("Took Pudding to the vet.", speaker="Ana", at="2026-05-15T10:00Z")
+        assert memory.ask(question, now="2026-08-01").text.startswith(start)
+
+
 def test_a_day_that_nobody_told_is_not_guessed() -> None:
     with Memory.open(":memory:", embedder="hashing") as memory:
         memory.add("The roof tiles are heavy.", speaker="Ana", at="2026-05-07T10:00Z")

@@ -241,6 +241,17 @@ def test_an_instruction_is_told_though_nothing_else_fits(instructed: Memory) -> 
     assert "Always reply to my team in Spanish." in context.text
 
 
+def test_a_context_is_as_sure_as_the_answer_would_be() -> None:
+    with Memory.open(":memory:") as memory:
+        memory.add("Jonas and I are driving to Uppsala next weekend.", speaker="Nora", at="2026-11-04")
+        memory.add("I am a nurse at Karolinska.", speaker="Nora", at="2026-11-05")
+        memory.add("My dog is called Pudding.", speaker="Nora", at="2026-11-06")
+        memory.admin.settle()
+        assert memory.recall("What car does Nora drive?").confidence > 0.6
+        assert memory.context("What car does Nora drive?").text.startswith("Confidence: unsure.")
+        assert memory.context("What is Nora's dog called?").text.startswith("Confidence: likely.")
+
+
 # Layers
 
 
@@ -255,10 +266,11 @@ def test_a_layered_context_goes_from_sessions_to_facts_to_lines() -> None:
         for session, at, text in said:
             memory.add(text, speaker="Ana", session=session, at=at, key=text)
         memory.admin.settle()
-        context = memory.context("Where does Ana live?", 400, style="layered")
+        context = memory.context("Where does Ana live, and where does she work?", 400, style="layered")
         first, facts, *_ = inside(context.text).split("\n\n")
         assert first.startswith("What the sessions were about\n[1] Ana: ")
         assert "Lisbon" not in first, "what is over is no summary of what holds"
+        assert "boat" not in first + facts, "it has nothing to do with the question"
         assert facts.startswith("Facts\n")
         assert "Ana: I moved to Porto last week." in facts
         assert len({(one.event_id, one.span) for one in context.citations}) == len(context.citations)

@@ -98,6 +98,22 @@ def test_a_correction_by_hand_replaces_too(memory: Memory) -> None:
         assert hits[1].replaced_by == hits[0].event.id
 
 
+@pytest.mark.parametrize(("reason", "again"), [("ended", []), ("never_true", ["peanuts"])])
+def test_a_correction_that_is_retracted_holds_no_more(reason: str, again: list[str]) -> None:
+    with Memory.open(":memory:") as other:
+        other.add("Elsa is allergic to peanuts.", speaker="Nora", at="2026-05-04T10:00Z")
+        other.admin.settle()
+        (statement,) = other.statements()
+        wrong = other.correct(statement.id, "Elsa is allergic to hazelnuts.")
+        other.retract(wrong.id, reason=reason)
+        other.admin.settle()
+        question = "What is Elsa allergic to?"
+        assert [word for word in ("peanuts", "hazelnuts") if word in other.ask(question).text] == again
+        assert ("What holds now" in other.context(question).text) == bool(again)
+        facts = other.facts("Elsa", relation="allergic_to", as_of="2099-01-01")
+        assert [fact.object_name for fact in facts] == again
+
+
 def test_a_question_right_after_writing_knows_what_was_written() -> None:
     with Memory.open(":memory:", redact="none", settings=Settings(background=False)) as other:
         for text, speaker, at in HOME:

@@ -1574,6 +1574,7 @@ export interface components {
             end: string;
             words: string;
             certain: boolean;
+            before: boolean;
         };
         /** @description The score that one stage gave a hit. */
         Score: {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from datetime import datetime
 
@@ -24,6 +25,7 @@ from everyword.models.reader.reader import TextReader
 from everyword.models.reader.rows import Side
 from everyword.retrieval.answer import (
     ASKS_DONE,
+    ASKS_WHETHER,
     READ_HITS,
     ReadAnswer,
     abstain,
@@ -31,12 +33,14 @@ from everyword.retrieval.answer import (
     answer_with_llm,
     answer_with_quotes,
     asks_for_several,
+    content_terms,
     has_all_words,
     is_grounded,
     parse_time_comparison,
     rank_answers,
     read_answers,
     refused,
+    without_plans,
     without_what_is_over,
 )
 from everyword.retrieval.context import (
@@ -56,13 +60,15 @@ from everyword.retrieval.context import (
 )
 from everyword.retrieval.instructions import Excerpt, bearing_on, sentences_around, standing_instructions
 from everyword.retrieval.query_analysis import Analysis, Shape, analyse
+from everyword.retrieval.superseded import slot_of
 from everyword.storage.protocol import Reader
 from everyword.storage.rows import FACTS, STATEMENTS, FactFilter
-from everyword.text.terms import question_terms
+from everyword.text.terms import question_terms, term_counts
 from everyword.types.events import Answer, Citation, Context, Filter, Hit, Hits, Span, SummaryPart
 from everyword.types.graph import FactDraft
-from everyword.types.statements import Statement, Status
+from everyword.types.statements import Statement, StatementKind, Status
 
+_DEEDS = (StatementKind.EVENT, StatementKind.FACT, StatementKind.DECISION)
 TOKENS_A_LINE = 20  # a context rarely holds more lines than its budget has of these
 _HITS_FOR_AN_ANSWER = 10
 _SESSIONS = 3  # whose summaries a layered context has
@@ -92,13 +98,15 @@ def answer_from_memory(
     model = scope.engine.reader
     read: list[ReadAnswer] = []
     by_reader = llm is None and model is not None
-    # The day of a deed may stand in no text: it is the day when it was told.
-    told = asked.shape is Shape.DATE and bool(hits) and has_all_words(question, hits[0])
+    told = again(scope.engine, lambda: _telling(scope, question, asked, hits)) if by_reader else None
     if llm is None and model is not None and hits:
         read, chance = again(scope.engine, lambda: _holding_answers(scope, model, question, asked, hits, which, now))
-        if read or not told:
+        if read or told is None:
             hits = Hits(hits, confidence=chance, pending=hits.pending)
-    if not read and ((by_reader and not told) or abstain(hits)):
+        else:
+            first = [told, *(one for one in hits if one is not told)]
+            hits = Hits(first, confidence=hits.confidence, pending=hits.pending)
+    if not read and ((by_reader and told is None) or abstain(hits)):
         return refused(question, asked, hits)
     if llm is not None:
         context = again(scope.engine, lambda: pack_hits(scope, question, hits, budget, which, now, style="reasoning"))
@@ -117,13 +125,33 @@ def answer_from_memory(
     return answer_with_quotes(question, asked, hits, stated, read)
 
 
+def _telling(scope: Scope, question: str, asked: Analysis, hits: Sequence[Hit]) -> Hit | None:
+    """Find the hit that tells the whole of what is asked for, though no words of it are the answer.
+
+    The day of a deed may stand in no text: it is the day when it was told. Nor has "Did they cancel it?" an answer in
+    few words. In labelled conversations 30 of 34 statements of a deed with all words of such a question answer it.
+    """
+    if asked.shape is Shape.DATE:
+        return next((hit for hit in hits[:1] if has_all_words(question, hit)), None)
+    if ASKS_WHETHER.search(question) is None:
+        return None
+    deeds = [one for one in _stated(scope, hits[:READ_HITS]) if one.kind in _DEEDS]
+
+    def tells(hit: Hit) -> bool:
+        quotes = (hit.event.text[slice(*one.span)] for one in deeds if one.event_id == hit.event.id)
+        return any(has_all_words(question, hit, quote) for quote in quotes)
+
+    return next((hit for hit in hits[:READ_HITS] if tells(hit)), None)
+
+
 def _holding_answers(
     scope: Scope, model: TextReader, question: str, asked: Analysis, hits: Sequence[Hit], which: Filter, now: datetime
 ) -> tuple[list[ReadAnswer], float]:
     """Read the answers that hold, the best first, and the chance that it is right."""
-    read = _read(scope, model, question, hits)
+    read, stated = _read(scope, model, question, hits), _stated(scope, hits[:READ_HITS])
+    if ASKS_WHETHER.search(question):
+        read = without_plans(read, stated)
     if not asked.past and which.as_of is None:  # statements are stored in their present state
-        stated = _stated(scope, hits[:READ_HITS])
         read = without_what_is_over(read, stated, model.answer_least, which.until or now)
     # What was done once is not replaced.
     replaces = None if asked.past or ASKS_DONE.search(question) else _replacing(model)
@@ -213,16 +241,22 @@ def pack_hits(
         preceding = preceding_turns(reader, hits, which)
         heads = {Heading.RULES: rules}
         if style == LAYERED:
-            heads[Heading.SESSIONS] = _session_lines(reader, hits, which)
-            heads[Heading.FACTS] = _facts(scope, reader, asked, which, now)
+            content = content_terms(question, hits) - term_counts(*asked.names).keys()
+            heads[Heading.SESSIONS] = _session_lines(reader, hits, content, which)
+            heads[Heading.FACTS] = _facts(scope, reader, asked, content, which, now)
         known = corrections(reader, hits, which)
         shown = {said.event.id for said in (*rules, *known)}
         model = scope.engine.reader
         replaces = None if model is None else _replacing(model)
         holding = what_holds(reader, question, asked, hits, now=now, replaces=replaces)
-    if holding and model is not None:
-        read, _ = _holding_answers(scope, model, question, asked, hits, which, now)
-        holding = answer_first(holding, read[0].hit if read else None)
+    # The reader tells better than the match of the hits whether one of them answers: "likely" is right in 94 of 100
+    # labelled questions instead of 80. It judges neither periods nor comparisons of two times.
+    judged = asked.is_question and confidence is not None and not times and parse_time_comparison(question) is None
+    if model is not None and hits and (holding or judged):
+        read, chance = _holding_answers(scope, model, question, asked, hits, which, now)
+        holding = answer_first(holding, read[0].hit if read else None) if holding else holding
+        if judged and (read or _telling(scope, question, asked, hits) is None):
+            confidence = chance
     known += [one for one in holding if one.event.id not in shown]
     opening = instruction(asked) if style == "reasoning" else ""
     return pack(
@@ -238,8 +272,8 @@ def pack_hits(
     )
 
 
-def _session_lines(reader: Reader, hits: Sequence[Hit], which: Filter) -> list[Excerpt]:
-    """Read what the sessions of the best hits were about, as far as it still holds."""
+def _session_lines(reader: Reader, hits: Sequence[Hit], content: AbstractSet[int], which: Filter) -> list[Excerpt]:
+    """Read what the sessions of the best hits were about, as far as it still holds and has to do with the question."""
     sessions = dict.fromkeys(hit.event.session for hit in hits if hit.event.session is not None)
     about = [
         one
@@ -248,20 +282,35 @@ def _session_lines(reader: Reader, hits: Sequence[Hit], which: Filter) -> list[E
         if one.part is SummaryPart.ABOUT
     ]
     found = _excerpts(reader, [(one.event_id, one.span) for one in about], which)
-    over = reader.statements_of([one.seq for one in found], closed=True)
-    return [one for one in found if all(stated.status is Status.CURRENT for stated in over.get(one.seq, ()))]
+    stated = reader.statements_of([one.seq for one in found], closed=True)
+    said = {one.seq: stated.get(one.seq, ()) for one in found}
+    holding = [one for one in found if all(of.status is Status.CURRENT for of in said[one.seq])]
+    fits = {
+        one.seq: _fit(content, one.event.text[slice(*one.span)], *map(slot_of, said.get(one.seq, ())))
+        for one in holding
+    }
+    return sorted((one for one in holding if fits[one.seq]), key=lambda one: -fits[one.seq])
 
 
-def _facts(scope: Scope, reader: Reader, asked: Analysis, which: Filter, now: datetime) -> list[Excerpt]:
-    """Read the quotes of what is true of the people and things that a question names, the latest first."""
-    found: list[FactDraft] = []
+def _fit(content: AbstractSet[int], *words: str) -> int:
+    """Count the content words of the question that texts have; a question without any fits all."""
+    return len(content & term_counts(*words).keys()) if content else 1
+
+
+def _facts(
+    scope: Scope, reader: Reader, asked: Analysis, content: AbstractSet[int], which: Filter, now: datetime
+) -> list[Excerpt]:
+    """Read the quotes of facts about whom a question names that have to do with it; of equal ones the latest first."""
+    found: list[tuple[int, FactDraft]] = []
     for name in asked.names:
         with suppress(NotFound):
             home = find_entity(reader, name)
             about = facts_about(scope, reader, home, FactFilter(as_of=which.as_of or now), which.as_of)
-            found += (fact.sources[-1] for fact in about if not fact.conflicts)
-    latest = sorted(found, key=lambda one: one.said_at, reverse=True)
-    return _excerpts(reader, [(one.event_id, one.span) for one in latest], which)
+            for fact in (one for one in about if not one.conflicts):
+                last = fact.sources[-1]
+                found.append((_fit(content, fact.relation.replace("_", " "), fact.object_name, last.quote), last))
+    best = sorted((one for one in found if one[0]), key=lambda one: (one[0], one[1].said_at), reverse=True)
+    return _excerpts(reader, [(one.event_id, one.span) for _, one in best], which)
 
 
 def _excerpts(reader: Reader, quoted: Sequence[tuple[str, Span]], which: Filter) -> list[Excerpt]:

@@ -153,7 +153,7 @@ def _put_edits(writer: Writer, edits: Sequence[Stated]) -> None:
             said = [row.draft for row in writer.claims_of(seqs=[seq])]
             drafts = [*_voids(held, event), *_dated_as(held, said)]
         elif correction.never_true:
-            drafts = _voids([*held, *_ends_by(writer, correction.statement_id)], event)
+            drafts = _voids([*held, *_undone_with(writer, correction.statement_id)], event)
         else:
             drafts = _ends(held, event, correction.until or event.at)
         writer.put_claims([(seq, draft) for draft in dict.fromkeys(drafts)])
@@ -265,11 +265,11 @@ def _claims_under(writer: Writer, statement_id: str) -> list[FactDraft]:
     ]
 
 
-def _ends_by(writer: Writer, statement_id: str) -> list[FactDraft]:
-    """List the ends of other claims that a statement made."""
+def _undone_with(writer: Writer, statement_id: str) -> list[FactDraft]:
+    """List the ends of other claims that a statement made, and what it took back as a correction."""
     statement, _, claims = _stated_at(writer, statement_id)
-    ends = [one for one in claims if not one.voids and one.valid_to is not None]
-    return [one for one in ends if statement is not None and one.span == statement.span]
+    ends = [one for one in claims if one.valid_to is not None and statement is not None and one.span == statement.span]
+    return [*(one for one in ends if not one.voids), *(one for one in claims if one.voids)]
 
 
 def _stated_at(writer: Writer, id: str) -> tuple[Statement | None, list[Statement], list[FactDraft]]:

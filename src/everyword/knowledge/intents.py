@@ -311,7 +311,7 @@ def _intent(
 ) -> Intent | None:
     last, first_at, last_at = chain.last, chain.grounds[0].at, max((chain.grounds[-1].at, *chain.again))
     category, threshold = _CATEGORIES[last.kind], thresholds[_CATEGORIES[last.kind]]
-    deadline = last.date.end if last.date is not None else None
+    deadline = last.date.due if last.date is not None else None
     when_said, chance = (_chance(chain, deadline, last_at, moment) for moment in (last_at, max(now, last_at)))
     if not answers and when_said < threshold:
         return None

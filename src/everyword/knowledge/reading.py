@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from everyword.lazy_patterns import lazy_pattern
 from everyword.models.reader.decoding import FoundEntity, FoundStatement
 from everyword.models.reader.reader import TextReader, TurnReading
-from everyword.text.dates import DateMention, find_dates
+from everyword.text.dates import Bound, DateMention, find_dates
 from everyword.text.rendering import speaker_of
 from everyword.text.spans import Composed, composed, prose
 from everyword.types.events import ASSISTANTS, Event, Span
@@ -333,7 +333,8 @@ def said_date(text: str, span: Span, at: datetime, *, kind: str, state: str | No
     if not inside:
         return None
     first = inside[0]
-    return SaidDate(start=first.start, end=first.end, words=first.text, certain=first.certain)
+    before = first.bound is Bound.BEFORE
+    return SaidDate(start=first.start, end=first.end, words=first.text, certain=first.certain, before=before)
 
 
 def _below_heading(text: str, start: int, end: int) -> Span:

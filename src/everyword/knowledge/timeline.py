@@ -23,7 +23,10 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 def timeline(drafts: Iterable[FactDraft]) -> list[Fact]:
     """Fold claims into facts, in the order of subject, relation and time. Pure, and blind to order and repetition."""
     every = list(drafts)
-    voided = {draft.voids for draft in every if draft.voids}
+    voided: set[str] = set()
+    for draft in sorted((one for one in every if one.voids), key=lambda one: one.recorded_at, reverse=True):
+        if draft.place not in voided:  # nobody took this edit back later
+            voided.add(draft.voids)
     groups: dict[tuple[str, str, str], set[FactDraft]] = {}
     for draft in every:
         if draft.voids or draft.place in voided:

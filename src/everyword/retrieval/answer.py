@@ -21,14 +21,14 @@ from everyword.models.reader.decoding import FoundAnswer
 from everyword.retrieval.query_analysis import Analysis, Kind, Shape
 from everyword.retrieval.subject_match import NamedPeople
 from everyword.retrieval.superseded import ASKS_FUTURE_DATE, HYPOTHETICAL, is_retracted
-from everyword.text.dates import DateMention, Granularity, find_dates, first_and_last_day, write_date
+from everyword.text.dates import Bound, DateMention, Granularity, find_dates, first_and_last_day, write_date
 from everyword.text.dates.rules import NUMBER_WORD
 from everyword.text.dates.tense import verbs_look_back
 from everyword.text.rendering import indented, name, speaker_of
 from everyword.text.spans import asks, sentences, whole_sentences
 from everyword.text.terms import question_terms, term_counts
 from everyword.types.events import Answer, Citation, Context, Hit, Hits, Span
-from everyword.types.statements import Stance, Statement, Status
+from everyword.types.statements import TO_DO, Stance, Statement, Status
 from everyword.types.times import day_in_words
 from everyword.types.trust import Source, is_vouched, label_of, level_of, source_of
 
@@ -57,6 +57,7 @@ _WISHES = lazy_pattern(
 _ASKS_DEED = lazy_pattern(
     r"^\W*(?:(?:when|where|what|which|who|why|how)\b.{0,40}?)?\b(?:did|was|were|have|has|had)\b", re.IGNORECASE
 )
+ASKS_WHETHER = lazy_pattern(r"^\W*(?:did|was|were|have|has|had)\b", re.IGNORECASE)
 ASKS_DONE = lazy_pattern(r"\b(?:did|was|were|had)\b", re.IGNORECASE)  # what was done once is not replaced
 _CLAUSE_BREAK = lazy_pattern(r"[,;.!?\n]\s|\s(?:and|but|while|then)\s", re.IGNORECASE)
 _DATE_ALONE = 1  # words besides a date up to which a clause joins the next one: "on 4 May, Bea starts"
@@ -83,10 +84,10 @@ def is_grounded(question: str, asked: Analysis, hits: Sequence[Hit], stated: Ite
     return bool(held)
 
 
-def has_all_words(question: str, hit: Hit) -> bool:
-    """Tell whether a hit has every content word of a question, and there is one."""
+def has_all_words(question: str, hit: Hit, words: str | None = None) -> bool:
+    """Tell whether a hit, or some words of it, has every content word of a question, and there is one."""
     content = content_terms(question, (hit,))
-    return bool(content) and content <= term_counts(hit.event.text).keys()
+    return bool(content) and content <= term_counts(hit.event.text if words is None else words).keys()
 
 
 def content_terms(question: str, hits: Iterable[Hit]) -> set[int]:
@@ -275,22 +276,35 @@ def without_what_is_over(
 
     Without another answer as sure, only retracted ones are left out: words may have been compared wrongly.
     """
-    by_event: dict[str, list[Statement]] = {}
-    for statement in stated:
-        by_event.setdefault(statement.event_id, []).append(statement)
+    by_event = _by_event(stated)
 
     def is_over(one: ReadAnswer) -> bool:
-        said = [
-            statement
-            for statement in by_event.get(one.hit.event.id, ())
-            if statement.span.start < one.span.end and one.span.start < statement.span.end
-        ]
+        said = _said_in(one, by_event)
         return bool(said) and all(_is_over(statement, upto, one.hit.event.at) for statement in said)
 
     left = [one for one in read if not is_over(one)]
     if any(one.score >= least for one in left):
         return left
     return [one for one in read if not (is_retracted(one.hit) and is_over(one))]
+
+
+def without_plans(read: Sequence[ReadAnswer], stated: Iterable[Statement]) -> list[ReadAnswer]:
+    """Leave out answers in words of a plan or task: they don't tell whether it was done."""
+    by_event = _by_event(stated)
+    return [one for one in read if all(of.kind not in TO_DO for of in _said_in(one, by_event))]
+
+
+def _by_event(stated: Iterable[Statement]) -> dict[str, list[Statement]]:
+    found: dict[str, list[Statement]] = {}
+    for statement in stated:
+        found.setdefault(statement.event_id, []).append(statement)
+    return found
+
+
+def _said_in(answer: ReadAnswer, by_event: Mapping[str, Sequence[Statement]]) -> list[Statement]:
+    """List the statements that an answer is part of."""
+    start, end = answer.span
+    return [one for one in by_event.get(answer.hit.event.id, ()) if one.span.start < end and start < one.span.end]
 
 
 def _is_over(statement: Statement, upto: datetime, said: datetime) -> bool:
@@ -421,29 +435,56 @@ def _date(hit: Hit, span: Span, question: str, ahead: bool, place: Span | None) 
     """
     at, words = hit.event.at, hit.event.text[span.start : span.end]
     to_come = ASKS_FUTURE_DATE.search(question) is not None
-    mentions = find_dates(words, at, past=False if ahead else None)
     done = ASKS_DONE.search(question) is not None
     side = False if to_come else True if done else None
     sided = {one.span: one for one in find_dates(words, at, past=side, nearest=not done)}
-    terms = question_terms(question).keys()
-    mentions.sort(key=lambda one: -len(terms & term_counts(_clause(words, one)).keys()))
-    if place is not None:
-        found = [
-            one
-            for one in mentions
-            if one.span.start + span.start < place.end and place.start < one.span.end + span.start
-        ]
-        if any(one.repeats for one in found):
+    read = None if place is None else Span(place.start - span.start, place.end - span.start)
+    # An appointment is named first and dated afterwards.
+    deed = _clause_of(words, question) if read is not None or not to_come else None
+    for mention in _dates_of(words, question, find_dates(words, at, past=False if ahead else None), deed, read):
+        if mention.repeats:
             return None  # "on Thursdays" is no date
-        mentions.sort(key=lambda one: one not in found)
-    for mention in mentions:
         # Where the direction is a guess: ahead for what is to come, behind for what was done, or else the nearer date.
         surer = replace(sided.get(mention.span, mention), guessed=False) if mention.guessed else mention
         date = write_date(surer, at)
         if date is not None:
             return date
+    if deed is not None and _looks_back(deed):
+        return None if to_come else day_in_words(at)
     planned = verbs_look_back(words, len(words), len(words)) is False or _WISHES.search(words) is not None
     return None if to_come or ahead or planned or HYPOTHETICAL.search(words.rstrip()) else day_in_words(at)
+
+
+def _dates_of(
+    words: str, asked_for: str, mentions: Sequence[DateMention], deed: str | None, read: Span | None = None
+) -> list[DateMention]:
+    """List the dates of a quote that may date what is asked for, the best first: what the reader found, then the rest.
+
+    deed: the clause that tells the whole of what is asked for; other clauses with verbs of their own don't date it.
+    """
+    terms = question_terms(asked_for).keys()
+    found = [one for one in mentions if read and one.span.start < read.end and read.start < one.span.end]
+    clauses = [(one, _clause(words, one)) for one in mentions if one not in found and not one.repeats]
+    others = [
+        (one, clause)
+        for one, clause in clauses
+        if deed is None
+        or deed in clause
+        or (one.bound is not Bound.UNTIL and _looks_back(clause) is None)  # it has no verb
+    ]
+    return [*found, *(one for one, _ in sorted(others, key=lambda pair: -len(terms & term_counts(pair[1]).keys())))]
+
+
+def _clause_of(words: str, asked_for: str) -> str | None:
+    """Find the clause of a quote that has all words of what is asked for."""
+    content = question_terms(asked_for).keys() - term_counts(_ASKING).keys()
+    clauses = _CLAUSE_BREAK.split(words) if content else []
+    return next((one for one in clauses if content <= term_counts(one).keys()), None)
+
+
+def _looks_back(clause: str) -> bool | None:
+    end = len(clause.rstrip(".!?;\n "))
+    return verbs_look_back(clause, end, end)
 
 
 def _clause(words: str, mention: DateMention) -> str:
@@ -524,7 +565,8 @@ class _Dated(NamedTuple):
 def _dated(hit: Hit, part: str, asked: Analysis) -> _Dated:
     at = hit.event.at
     span = sentence_of(hit, part, asked)
-    for mention in find_dates(hit.event.text[span.start : span.end], at):
+    words = hit.event.text[span.start : span.end]
+    for mention in _dates_of(words, part, find_dates(words, at), _clause_of(words, part)):
         date = write_date(mention, at)
         if date is not None:
             first, last = first_and_last_day(mention, at)

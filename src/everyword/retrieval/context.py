@@ -414,7 +414,7 @@ def _fits(one: Statement, content: AbstractSet[int], asked: Analysis, now: datet
     """Tell whether a statement is sure, lasts, and is about what the question names."""
     if one.kind not in _LASTING or one.confidence < _SURE:
         return False
-    if one.kind in TO_DO and one.date is not None and one.date.end <= now:
+    if one.kind in TO_DO and one.date is not None and one.date.due <= now:
         return False
     if asked.names and not term_counts(*asked.names).keys() & term_counts(one.content, one.about or "").keys():
         return False

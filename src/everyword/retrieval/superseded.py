@@ -83,16 +83,19 @@ def closings_of(reader: Reader, over: Sequence[Statement], allowed: Seqs | None)
     """Find what closed statements, by their ids; leave out what may not be shown."""
     if not over:
         return {}
-    retracted = _retracted(reader) if any(old.status is Status.RETRACTED for old in over) else set[str]()
+    chains = reader.versions([old.id for old in over])
+    closed = any(one.status is Status.RETRACTED for chain in chains.values() for one in (*over, *chain))
+    retracted = retracted_by_people(reader) if closed else set[str]()
     todos = [old.id for old in over if old.kind in TO_DO and old.status is Status.RETRACTED]
     done = {one.target_id for one in reader.changes(todos) if one.reason == DONE} if todos else set[str | None]()
-    chains = reader.versions([old.id for old in over if old.id not in retracted])
     events = reader.known(version.event_id for chain in chains.values() for version in chain)
     found: dict[str, Closing] = {}
     for old in over:
-        by = _last_version(chains.get(old.id, ()), old, events, allowed)
-        if by is not None or old.id in retracted:
-            found[old.id] = Closing(None if old.id in done else old.valid_to, by)
+        last = _last_version(chains.get(old.id, ()), old, events, allowed)
+        # Nothing holds in the place of what a person retracted, or of what replaced it and was retracted then.
+        gone = old.id in retracted or (last is not None and last[0].id in retracted)
+        if gone or last is not None:
+            found[old.id] = Closing(None if old.id in done else old.valid_to, None if gone else last)
     return found
 
 
@@ -120,8 +123,11 @@ def holds_no_more(statement: Statement) -> bool:
 
 def statement_terms(statement: Statement) -> Mapping[int, int]:
     """Count the terms of a statement and of its slot: a move states "lives in", though nobody says "live"."""
-    slot = statement.slot.attribute.replace("_", " ") if statement.slot else ""
-    return term_counts(statement.content, slot)
+    return term_counts(statement.content, slot_of(statement))
+
+
+def slot_of(statement: Statement) -> str:
+    return statement.slot.attribute.replace("_", " ") if statement.slot else ""
 
 
 def is_retracted(hit: Hit) -> bool:
@@ -129,7 +135,7 @@ def is_retracted(hit: Hit) -> bool:
     return hit.replaced_at is not None and hit.replaced_by is None
 
 
-def _retracted(reader: Reader) -> set[str]:
+def retracted_by_people(reader: Reader) -> set[str]:
     """List the statements that people retracted."""
     from everyword.knowledge.comparing import correction_of  # seldom needed, and compiles patterns
 

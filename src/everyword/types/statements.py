@@ -86,6 +86,12 @@ class SaidDate(NamedTuple):
     end: datetime
     words: str
     certain: bool = True
+    before: bool = False  # "before July": over when July begins
+
+    @property
+    def due(self) -> datetime:
+        """Return the moment by which what is planned for this date must be done."""
+        return self.start if self.before else self.end
 
 
 class StatementDraft(Struct, frozen=True, kw_only=True):

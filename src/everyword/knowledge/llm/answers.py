@@ -302,7 +302,7 @@ def _dated(scene: Scene, draft: StatementDraft, when: str) -> StatementDraft:
     said = _time_said(scene, draft.span, when)
     if said is None:
         return draft
-    date = SaidDate(said.start, said.end, said.text, said.certain and not said.guessed)
+    date = SaidDate(said.start, said.end, said.text, said.certain and not said.guessed, said.bound is Bound.BEFORE)
     return replace(draft, date=date, valid_from=draft.valid_from and begins(date, draft.kind, scene.event.at))
 
 

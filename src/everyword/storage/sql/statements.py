@@ -244,7 +244,7 @@ _BODY = (
 def _values(space: int, seq: int, statement: Statement) -> tuple[Any, ...]:
     date = statement.date
     body = {name: getattr(statement, name) for name in _BODY}
-    body["date"] = date and [optional_micros(date.start), optional_micros(date.end), date.words, date.certain]
+    body["date"] = date and [optional_micros(date.start), optional_micros(date.end), *date[2:]]
     return (
         space,
         statement.id,
@@ -273,7 +273,7 @@ def statement_of(row: Row) -> Statement:
     held |= {
         "category": Category(held["category"]),
         "span": span,
-        "date": date and SaidDate(from_micros(date[0], zone), from_micros(date[1], zone), date[2], date[3]),
+        "date": date and SaidDate(from_micros(date[0], zone), from_micros(date[1], zone), *date[2:]),
         "entities": tuple(held["entities"]),
         "tags": tuple(held["tags"]),
         "slot": held["slot"] and Slot(*held["slot"]),

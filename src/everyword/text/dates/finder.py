@@ -216,9 +216,10 @@ _RELATIVE = (
     rf"(?P<side>before|after|following|prior{GAP}to){GAP}(?:the{GAP})?$"
 )
 _NOT_BOUNDED = "lately|recently"  # "what have you been up to lately"
+_ENDS = rf"(?:the{GAP})?(?:very{GAP})?(?:\w+-)?end\b"
 _BOUND = (
     rf"\b(?P<bound>since|until|till|'til|up{GAP}(?:to|until)|through|before|after|by)(?:{GAP}the)?{GAP}"
-    rf"(?:(?:cob|(?:end|close){GAP}of{GAP}(?:day|business)){GAP}(?:on{GAP})?)?$"
+    rf"(?P<day_end>(?:cob|(?:end|close){GAP}of{GAP}(?:day|business)){GAP}(?:on{GAP})?)?$"
 )
 
 
@@ -322,6 +323,8 @@ def _bounded(context: DateContext, start: int, found: Interval) -> tuple[int, In
     if before is None or pattern(_NOT_BOUNDED).match(context.text, start):
         return start, found
     bound = next((one for one in Bound if one == before["bound"].lower()), Bound.UNTIL)  # till, through, up to
+    if bound is Bound.BEFORE and (before["day_end"] or pattern(_ENDS).match(context.text, start)):
+        bound = Bound.BY  # "before the end of March" is by its last day
     if bound is Bound.SINCE and found.start < context.now:
         return before.start(), replace(found, end=max(found.start + DAY, (context.day + 1) * DAY), bound=bound)
     if bound is Bound.UNTIL:

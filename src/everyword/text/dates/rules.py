@@ -224,8 +224,7 @@ def _yearly(
     chosen = _choose(found, match, context, mod, back)
     if chosen is None or back is not None or mod or context.past or not is_long_ago(chosen, context):
         return chosen
-    before = context.before(match.start())
-    if before == "since" or (before not in OF_AN_APPOINTMENT and context.is_past(*match.span())):
+    if context.before(match.start()) not in OF_AN_APPOINTMENT and context.is_past(*match.span()):
         return chosen
     return next((one for one in found if one.first_day > context.day), chosen)
 

@@ -21,7 +21,8 @@ _OTHER_CLAUSE = frozenset("and but because so which that since while if".split()
 _FUTURE = frozenset(
     """will won't shall gonna tomorrow upcoming scheduled postponed rescheduled hopefully deadline due let's should
     might could plan plans planning wanna remind reminder expect expects expecting appointment starts begins leaves
-    arrives flies i'll we'll he'll she'll they'll you'll it'll ahead""".split()
+    arrives flies i'll we'll he'll she'll they'll you'll it'll ahead would i'd we'd he'd she'd they'd
+    you'd it'd""".split()
 )
 _FUTURE_PAIRS = frozenset(
     """going-to about-to hope-to hoping-to want-to wants-to need-to needs-to have-to has-to like-to love-to supposed-to
@@ -170,13 +171,13 @@ class DateContext(Struct, frozen=True, kw_only=True):
         return self.now // DAY
 
     def is_past(self, start: int, end: int) -> bool | None:
-        """Return whether the nearest verb puts a date in the past (True) or the future (False); None if unclear."""
+        """Return whether "since" or the nearest verb puts a date in the past (True) or the future (False)."""
+        if self.before(start) == "since":
+            return True
         return verbs_look_back(self.text, start, end) if self.past is None else self.past
 
     def looks_back(self, match: re.Match[str]) -> bool:
         """Return whether an ambiguous date is in the past; `default_past` if nothing decides."""
-        if self.before(match.start()) == "since":
-            return True
         past = self.is_past(match.start(), match.end())
         if past is not None:
             return past
