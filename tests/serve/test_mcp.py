@@ -363,7 +363,7 @@ def test_what_an_agent_saves_is_told_once(opened: OpenMemory) -> None:
         ("show", {"id": "ev_" + "0" * 32}, "NotFound"),
         ("forget", {}, "InvalidFilter: Say what to forget: ids, session, speaker, wing or before."),
         ("forget", {"dry_run": True}, "InvalidFilter: Say what to forget"),
-        ("events", {"limit": 0}, "limit must be a whole number from 1, not 0"),
+        ("events", {"limit": 0}, "limit must be a whole number above 0, not 0"),
         ("forget", {"before": "2000"}, "InvalidTime: before: '2000'"),
         ("remember", {"text": "  "}, "InvalidEvent"),
     ],

@@ -73,4 +73,4 @@ def test_the_author_of_an_edit_is_the_key_whatever_it_says(tmp_path: Path) -> No
             ("correction", "laptop"),
             ("retraction", "laptop"),
         ]
-        assert [fact.object_name for fact in memory.facts("Ana", "lives_in")] == []
+        assert [fact.object_name for fact in memory.facts("Ana", "lives_in")] == ["Bern"]

@@ -168,7 +168,7 @@ class TestRecall:
         other = ("--memory", str(tmp_path / "other.db"), "--embedder", "everyword-small")
         run("add", "I moved to Lisbon in March.", *other)
         done = run("recall", "When did I move to Lisbon?", *other)
-        assert (done.out.count("\n"), done.err) == (2, "note: The answer is almost certainly among these.\n")
+        assert (done.out.count("\n"), done.err) == (2, "note: The answer is probably among these.\n")
 
     def test_leaves_out_what_does_not_match(self, run: Run, history: dict[str, str]) -> None:
         assert not run("recall", "日本").out

@@ -95,7 +95,7 @@ def test_facts_of_a_span_come_by_how_long_they_were_true(memory: Memory) -> None
     lisbon = next(fact for fact in of_ana if fact.object_name == "Lisbon")
     assert lisbon.valid_to is not None
     assert lisbon not in memory.graph.held(lisbon.valid_to, until)  # a window without its end, as a wing's is
-    with pytest.raises(InvalidInput, match="after until"):
+    with pytest.raises(InvalidInput, match="later than until"):
         memory.graph.held(until, since)
     assert {fact.object_name for fact in memory.wing("home").graph.held(since, until)} >= {"Lisbon"}
     assert all(fact.subject_name != "Will" for fact in memory.wing("home").graph.held(since, until))

@@ -263,6 +263,7 @@ class Worker:
 
     def start(self) -> None:
         """Start the thread."""
+        self._memory.scope.engine.stopping.clear()  # an earlier worker of this memory may have ended
         self._thread.start()
 
     def wake(self) -> None:
