@@ -192,6 +192,7 @@ def _statement(
         about=whose,
         about_text=about if whose == "name" else None,
         relation=label["relation"],
+        relation_scores={label["relation"]: 1.0} if label["relation"] else {},
         value=Span(value.start + span.start, value.end + span.start) if value else None,
         lasting=_SURE,
     )
