@@ -112,6 +112,14 @@ def _validity(start: datetime | None, end: datetime | None) -> str:
     return " ".join([*([f"since {_day(start)}"] if start else []), *([f"until {_day(end)}"] if end else [])])
 
 
+def _validity_of(fact: Fact) -> str:
+    """Say when a fact holds; where nobody said when it began, when it was said."""
+    start, end = fact.valid_from, fact.valid_to
+    if start is None or start == end or any(one.valid_from == start for one in fact.sources):
+        return _validity(start, end)
+    return f"said {_day(start)}" + (f", until {_day(end)}" if end else "")
+
+
 def _sureness(confidence: float, words: Sequence[tuple[float, str, Style]] = _SURENESS) -> tuple[str, Style]:
     """Put a probability into a word, and the style in which it is shown; --json has the number."""
     known = ((word, style) for least, word, style in words if confidence >= least)
@@ -445,7 +453,7 @@ def _fact_heading(fact: Fact) -> list[Piece]:
         cyan(fact.subject_name),
         fact.relation.replace("_", " "),
         bold(fact.object_name),
-        green(_validity(fact.valid_from, fact.valid_to)),
+        green(_validity_of(fact)),
         yellow("" if fact.confidence >= _SURE_FACT else _sureness(fact.confidence)[0]),
         red("conflicts" if fact.conflicts else ""),
     ]
