@@ -25,6 +25,7 @@ from everyword.errors import (
     StoreFull,
     StoreReadOnly,
 )
+from everyword.storage.sqlite.connect import inspect
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40
 
@@ -82,6 +83,16 @@ def test_a_sqlite_file_of_another_program_is_refused(tmp_path: Path) -> None:
 def test_a_truncated_file_is_refused(path: Path, keep: float) -> None:
     os.truncate(path, int(path.stat().st_size * keep) // _page_size(path) * _page_size(path))
     _assert_refused(path, StoreCorrupt)
+
+
+def test_a_file_that_another_process_is_making_is_not_called_damaged(path: Path) -> None:
+    os.truncate(path, _page_size(path))
+    journal = Path(f"{path}-journal")
+    journal.touch()
+    assert inspect(path, create=True)
+    journal.unlink()
+    with pytest.raises(StoreCorrupt, match="cut short"):
+        inspect(path, create=True)
 
 
 def test_a_file_cut_in_its_header_is_refused(path: Path) -> None:

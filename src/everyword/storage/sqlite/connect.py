@@ -48,10 +48,9 @@ def inspect(path: Path, *, create: bool) -> bool:
             return _absent(path, create=create)
         if not path.is_file():
             raise BadLocation(f"{path} is a device or a pipe, not a file; choose another path.")
-        log = Path(f"{path}-wal")
-        at_rest = not log.exists()
+        at_rest = not _is_written(path)
         header, size = _head(path)
-        at_rest = at_rest and not log.exists()  # else SQLite puts the missing pages back, or says that it can't
+        at_rest = at_rest and not _is_written(path)  # else SQLite puts the missing pages back, or says that it can't
     except PermissionError as error:
         raise BadLocation(f"{path} can't be read ({error.strerror}); check its permissions.") from error
     except (OSError, ValueError) as error:
@@ -64,6 +63,11 @@ def inspect(path: Path, *, create: bool) -> bool:
     if at_rest and size < expected:
         raise StoreCorrupt(f"{path} is cut short: {size} bytes of {expected}. Restore a backup.")
     return True
+
+
+def _is_written(path: Path) -> bool:
+    """Tell whether a log or a journal is beside the file; a new one is written with a journal until it has tables."""
+    return any(Path(f"{path}-{ending}").exists() for ending in ("wal", "journal"))
 
 
 def is_idle(path: Path) -> bool:
