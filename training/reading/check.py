@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent / "own"
+STORIES = Path(__file__).parent / "stories.jsonl"
 KINDS = set("attribute fact preference relationship habit event plan task decision insight instruction".split())
 WITH_STATE = {"plan", "task"}
 MODES = {"asserted", "negated", "hypothetical", "asked", "reported"}
@@ -62,6 +63,23 @@ def _of_turn(turn: Json, quotes: list[set[str]]) -> Iterator[str]:
             yield f"update {update}"
 
 
+def story_problems(story: Json) -> Iterator[str]:
+    """List what is wrong with one story."""
+    texts = [text for _, _, text in story["turns"]]
+    times = [at for at, _, _ in story["turns"]]
+    if times != sorted(times):
+        yield "its turns are not in order"
+    for asked in story["questions"]:
+        turn, earlier = asked["turn"], asked["earlier"]
+        if turn is None:
+            if asked["answer"] is not None or earlier or asked["asks"] != "never":
+                yield f"an answer to {asked['question']!r}, which nothing tells"
+        elif asked["answer"] not in texts[turn - 1]:
+            yield f"the answer {asked['answer']!r} is not in turn {turn}"
+        elif turn in earlier or not all(0 < one <= len(texts) for one in earlier):
+            yield f"earlier turns of {asked['question']!r}: {earlier}"
+
+
 def main() -> None:
     """Check all files; end with 1 if anything is wrong."""
     counts: Counter[str] = Counter()
@@ -77,6 +95,12 @@ def main() -> None:
             counts.update(pairs=len(conversation["pairs"]), empty_turns=sum(not turn["statements"] for turn in turns))
             for part in ("entities", "statements", "updates"):
                 counts[part] += sum(len(turn[part]) for turn in turns)
+    for line in STORIES.read_text(encoding="utf-8").splitlines():
+        story: Json = json.loads(line)
+        for problem in story_problems(story):
+            wrong += 1
+            print(f"{STORIES.name}, {story['id']}: {problem}")  # noqa: T201
+        counts.update(stories=1, story_turns=len(story["turns"]), story_questions=len(story["questions"]))
     print(", ".join(f"{count:,} {name}" for name, count in counts.items()))  # noqa: T201
     raise SystemExit(1 if wrong else 0)
 

@@ -11,13 +11,14 @@ import hashlib
 import json
 import lzma
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 OWN = Path(__file__).parent / "own"
 LASTING = Path(__file__).parent / "lasting.jsonl"
+STORIES = Path(__file__).parent / "stories.jsonl"  # in which something changes; with questions alone
 HELD_PERCENT, CHOOSE_PERCENT = 15, 15
 UPDATE_AS_PAIR = {"confirms": "same"}  # every other update has the name of its pair
 # WNUT 2017's types in our words; its groups are teams and bands.
@@ -69,6 +70,7 @@ class Question:
     text: str
     turn: int | None  # index of the answering turn; None if nothing answers it
     answer: Span | None
+    earlier: tuple[int, ...] = ()  # turns that answered it once and no longer do, where somebody said which
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +146,29 @@ def read_conversation(row: Json) -> Conversation:
     return Conversation(
         row["id"], row["register"], row["lang"], turns, tuple(questions), tuple(pairs.values()), split_of(row["id"])
     )
+
+
+def read_stories(path: Path = STORIES) -> list[Conversation]:
+    """Read the stories in which something changes; nothing is labelled in them but questions."""
+    return [_story(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def _story(row: Json) -> Conversation:
+    turns = tuple(
+        Turn(f"{row['id']}/{n}", at, speaker, text, with_statements=False)
+        for n, (at, speaker, text) in enumerate(row["turns"], 1)
+    )
+    questions = tuple(_question(one, turns) for one in row["questions"])
+    return Conversation(row["id"], "stories", "en", turns, questions, split=split_of(row["id"]))
+
+
+def _question(row: Json, turns: Sequence[Turn]) -> Question:
+    if row["turn"] is None:
+        return Question(row["question"], None, None)
+    turn = row["turn"] - 1
+    start = turns[turn].text.index(row["answer"])
+    span = (start, start + len(row["answer"]))
+    return Question(row["question"], turn, span, tuple(n - 1 for n in row["earlier"]))
 
 
 def wnut(path: Path) -> Iterator[Turn]:

@@ -388,7 +388,7 @@ class AskedTable(Table):
         return [self._put(writer.answer(text, line, None)) for line in lines]
 
     def _of(self, c: Conversation, ranked: list[list[int]], writer: Writer) -> Iterator[Asked]:
-        matters = _matters(c)
+        told_of = matters(c, ("same", "refines", "replaces"))
         for number, (question, turns) in enumerate(zip(c.questions, ranked, strict=True)):
 
             def before(n: int, alone: bool = number % ALONE == 0) -> Turn | None:
@@ -396,8 +396,8 @@ class AskedTable(Table):
 
             # What was said of the same before or after answers the question, too, for its time. Which of them holds
             # can't be seen in one line: pairs tell that.
-            told = matters.get(question.turn, {question.turn}) if question.turn is not None else ()
-            near = [n for n in turns if n not in told][:NEAR]
+            told = told_of.get(question.turn, {question.turn}) if question.turn is not None else ()
+            near = [n for n in turns if n not in told and n not in question.earlier][:NEAR]
             if not near:
                 continue
             wrong = [self._put(writer.answer(question.text, c.turns[n], before(n))) for n in near]
@@ -408,7 +408,7 @@ class AskedTable(Table):
             inside = covered(row.starts, row.ends, range(len(row.ids)), question.answer)
             if inside:
                 yield Asked([self._put(row)], wrong, inside[0], inside[-1])
-            other = _of_another(question.text, c, question.turn)
+            other = of_another(question.text, c, question.turn)
             if other:
                 lines = [question.turn, *near]
                 rows = [self._put(writer.answer(other, c.turns[n], before(n))) for n in lines]
@@ -442,17 +442,17 @@ class AskedTable(Table):
         return np.array(rows), place, first, last
 
 
-def _matters(c: Conversation) -> dict[int, set[int]]:
-    """Group turns that tell the same matter: again, in more detail, or anew."""
+def matters(c: Conversation, by: Sequence[str]) -> dict[int, set[int]]:
+    """Group turns whose statements are related in one of some ways, also by way of others."""
     found: dict[int, set[int]] = {}
     for pair in c.pairs:
-        if pair.relation in ("same", "refines", "replaces"):
+        if pair.relation in by:
             both = found.get(pair.a[0], {pair.a[0]}) | found.get(pair.b[0], {pair.b[0]})
             found |= dict.fromkeys(both, both)
     return found
 
 
-def _of_another(question: str, c: Conversation, turn: int) -> str | None:
+def of_another(question: str, c: Conversation, turn: int) -> str | None:
     """Ask the same of another speaker, where the question names the one who answers it: nobody told that."""
     who = c.turns[turn].speaker
     others = sorted({one.speaker for one in c.turns if one.speaker.lower() not in ROLES} - {who})

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
+import msgspec
 import numpy as np
 
 from everyword.models.reader import decoding
@@ -51,7 +52,7 @@ class Chosen:
     temperatures: dict[str, float] | None = None
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**asdict(self), "settings": msgspec.structs.asdict(self.settings)}
 
 
 Candidate = tuple[float, int, bool]  # how sure an answer is, its turn's place in recall, whether it is right
@@ -218,10 +219,10 @@ def _temperatures(
         "mode": _described(readings, told, columns, "mode", MODES),
         "pair": pairs,
     }
-    return {name: _temperature(*one) for name, one in parts.items() if one[1]}
+    return {name: likeliest_temperature(*one) for name, one in parts.items() if one[1]}
 
 
-def _temperature(logits: Matrix, labels: list[int]) -> float:
+def likeliest_temperature(logits: Matrix, labels: list[int]) -> float:
     def loss(temperature: float) -> float:
         chances = softmax(logits / temperature)[np.arange(len(labels)), labels]
         return float(-np.log(chances + 1e-9).mean())

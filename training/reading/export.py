@@ -2,9 +2,10 @@
 
     python -m training.reading.export pack --work WORK --to OUT --runs RUN ...  # where it was trained: the best
     python -m training.reading.export onnx --parts OUT --name reader --to FOLDER     # anywhere: the int8 graph
+    python -m training.reading.export back --model FOLDER --to START   # a graph's weights, to go on training from
 
 The graph takes one row at a time: word embeddings (`words`), `segments` and `shapes` go in; `reading` (columns as
-`decoding.columns` says), `pair` and `answer` (logits) come out.
+`decoding.columns` says), `pair`, `choice` and `answer` (logits) come out.
 """
 
 # ruff: noqa: T201
@@ -21,7 +22,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from everyword.models.reader.decoding import PAIRS
+from everyword.models.reader.decoding import CHOICES, PAIRS
 from training import export as base
 from training.weights import Arrays
 
@@ -46,7 +47,12 @@ def build(arrays: Arrays, *, rounded: bool) -> Any:
     f = {name: np.asarray(value, np.float32) for name, value in arrays.items()}
     g.number("zero", np.array([0], np.int64))
     _reader(g, f, _behind(g, f, _embedded(g, f)))
-    outputs = [("reading", ["n", f["read.weight"].shape[0]]), ("pair", [1, len(PAIRS)]), ("answer", ["n", 2])]
+    outputs = [
+        ("reading", ["n", f["read.weight"].shape[0]]),
+        ("pair", [1, len(PAIRS)]),
+        ("choice", [1, len(CHOICES)]),
+        ("answer", ["n", 2]),
+    ]
     graph = helper.make_graph(
         g.nodes,
         "everyword",
@@ -67,7 +73,8 @@ def _reader(g: base.Graph, f: Arrays, behind: list[str]) -> None:
     for name in ("read", "answer"):
         hidden = _linear(g, f, f"{name}_hidden", both)
         _linear(g, f, name, _gelu(g, hidden), out={"read": "reading", "answer": "answer"}[name])
-    _pair(g, f, last)
+    _compared(g, f, last, "pair", (0, 1))
+    _compared(g, f, last, "choice", (1, 2))
 
 
 def layers_of(arrays: Arrays) -> int:
@@ -105,20 +112,22 @@ def _part(g: base.Graph, states: str, segment: int) -> str:
     return g.node("Compress", [states, here], axis=0)
 
 
-def _pair(g: base.Graph, f: Arrays, last: str) -> None:
-    first = g.node("Slice", [last, "zero", g.number("one", np.array([1], np.int64))])
+def _compared(g: base.Graph, f: Arrays, last: str, name: str, segments: tuple[int, int]) -> None:
+    """Set two parts of a row side by side; a row without them gives a number that nothing uses."""
+    first = g.node("Slice", [last, "zero", g.number(f"one-{name}", np.array([1], np.int64))])
     means: list[str] = []
-    for segment in (0, 1):
-        # A row of one segment has no pair: its sum is nought, and the number is not used.
+    for segment in segments:
         part = _part(g, last, segment)
         size = g.node("Cast", [g.node("Shape", [part], start=0, end=1)], to=TensorProto.FLOAT)
-        size = g.node("Max", [size, g.number(f"least{segment}", np.array([1], np.float32))])
+        size = g.node("Max", [size, g.number(f"least-{name}{segment}", np.array([1], np.float32))])
         total = g.node("ReduceSum", [part, "zero"], keepdims=1)
         means.append(g.node("Div", [total, size]))
     a, b = means
-    features = [first, a, b, g.node("Mul", [a, b]), g.node("Abs", [g.node("Sub", [a, b])])]
-    hidden = _linear(g, f, "pair_hidden", g.node("Concat", features, axis=-1))
-    _linear(g, f, "pair", _gelu(g, hidden), out="pair")
+    features = [first, a, b]
+    if name == "pair":
+        features += [g.node("Mul", [a, b]), g.node("Abs", [g.node("Sub", [a, b])])]
+    hidden = _linear(g, f, f"{name}_hidden", g.node("Concat", features, axis=-1))
+    _linear(g, f, name, _gelu(g, hidden), out=name)
 
 
 def _linear(g: base.Graph, f: Arrays, name: str, states: str, out: str | None = None) -> str:
@@ -158,6 +167,16 @@ def write_parts(arrays: Arrays, out: Path, name: str) -> None:
         size += 2 * value.size
     for number, part in enumerate(parts):
         np.savez(out / f"{name}-{number}.npz", allow_pickle=False, **part)
+
+
+def take_back(folder: Path, to: Path) -> None:
+    """Write the weights of a shipped reader in parts, as training goes on from them."""
+    from training.reading.model import reader_from_onnx
+
+    about = json.loads((folder / "reader.json").read_text())
+    to.mkdir(parents=True, exist_ok=True)
+    write_parts(reader_from_onnx(folder / "reader.onnx"), to, "reader")
+    (to / "runs.json").write_text(json.dumps({"reader": {"relations": about["relations"]}}))
 
 
 def read_parts(folder: Path, name: str) -> Arrays:
@@ -222,9 +241,15 @@ def main() -> None:
     exporting.add_argument("--parts", type=Path, required=True)
     exporting.add_argument("--name", default="reader")
     exporting.add_argument("--to", type=Path, required=True)
+    back = kinds.add_parser("back")
+    back.add_argument("--model", type=Path, required=True)
+    back.add_argument("--to", type=Path, required=True)
     arguments = parser.parse_args()
     if arguments.do == "pack":
         pack(arguments.work, arguments.to, arguments.runs)
+        return
+    if arguments.do == "back":
+        take_back(arguments.model, arguments.to)
         return
     about = json.loads((arguments.parts / "runs.json").read_text())[arguments.name]
     write_folder(read_parts(arguments.parts, arguments.name), about, arguments.to)

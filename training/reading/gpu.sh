@@ -1,10 +1,10 @@
 #!/bin/bash
 # Train two readers on one GPU, side by side, and score the mean of their weights; the best of the three goes to $WORK/out.
 #   setsid bash training/reading/gpu.sh &      (inputs in training/build/slim; training/build/start: a reader to go on from)
-# LEARN: seconds of training. Only runs that go on from the same reader can be averaged.
+# training/build/site: packages that the machine lacks (msgspec). LEARN: seconds of training. Only runs that go on from the same reader can be averaged.
 set -u
 export PYTHONUNBUFFERED=1 TOKENIZERS_PARALLELISM=false OMP_NUM_THREADS=4 PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
-export PYTHONPATH=$PWD/src:$PWD
+export PYTHONPATH=$PWD/src:$PWD:$PWD/training/build/site
 work=${WORK:-/tmp/reading-work}
 mkdir -p "$work/out"
 runs="one two"

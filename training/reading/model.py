@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from everyword.models.reader.decoding import PAIRS, columns
+from everyword.models.reader.decoding import CHOICES, PAIRS, columns
 from everyword.models.reader.rows import SEGMENTS, SHAPES
 from training.network import WIDTH, Encoder
 from training.weights import Arrays
@@ -62,9 +62,11 @@ class Reader(nn.Module):
         self.columns = columns(relations)
         # The layer in the middle helps: the last ones start out bound to recall.
         self.read_hidden = nn.Linear(2 * width, width)
-        self.read = nn.Linear(width, self.columns["pointer"].stop)
+        self.read = nn.Linear(width, self.columns["lasting"].stop)  # the last one is fitted afterwards (lasting.py)
         self.pair_hidden = nn.Linear(5 * width, width)
         self.pair = nn.Linear(width, len(PAIRS))
+        self.choice_hidden = nn.Linear(3 * width, width)
+        self.choice = nn.Linear(width, len(CHOICES))
         self.answer_hidden = nn.Linear(2 * width, width)
         self.answer = nn.Linear(width, 2)
 
@@ -83,6 +85,12 @@ class Reader(nn.Module):
         a, b = (_mean(last, there & (segments == number)) for number in (0, 1))
         hidden = F.gelu(self.pair_hidden(torch.cat([last[:, 0], a, b, a * b, (a - b).abs()], -1).to(last.dtype)))
         return self.pair(F.dropout(hidden, self.drop, self.training)).float()
+
+    def choices(self, last: Tensor, there: Tensor, segments: Tensor) -> Tensor:
+        """Give the logits of which of two turns answers a question."""
+        a, b = (_mean(last, there & (segments == number)) for number in (1, 2))
+        hidden = F.gelu(self.choice_hidden(torch.cat([last[:, 0], a, b], -1).to(last.dtype)))
+        return self.choice(F.dropout(hidden, self.drop, self.training)).float()
 
     def answers(self, both: Tensor) -> Tensor:
         """Give the logits of an answer's beginning and end; those of the first token stand for no answer."""
@@ -108,6 +116,27 @@ def _mean(states: Tensor, there: Tensor) -> Tensor:
     return (states * part).sum(1) / part.sum(1).clamp(min=1)
 
 
+def reader_from_onnx(path: Path) -> Arrays:
+    """Read a reader's weights back from its graph: its matrices as they were rounded, its heads as float16."""
+    import onnx
+    from onnx import numpy_helper
+
+    stored = {one.name: numpy_helper.to_array(one) for one in onnx.load(path).graph.initializer}
+    f: dict[str, Any] = {
+        "encoder.embed_position.weight": stored["positions"],
+        "encoder.embed_token_type.weight": np.zeros((2, WIDTH)),
+        "encoder.embed_segment.weight": stored["segment"],
+        "encoder.embed_shape.weight": stored["shape"],
+    }
+    f |= {f"encoder.embed_norm.{kind}": stored[f"norm.{kind}"] for kind in ("weight", "bias")}
+    f |= _layers(stored)
+    for name in ("read", "pair", "answer", "choice"):
+        for head in (f"{name}_hidden", name):
+            if f"{head}.weight" in stored:
+                f |= {f"{head}.weight": stored[f"{head}.weight"].T, f"{head}.bias": stored[f"{head}.bias"]}
+    return {name: np.ascontiguousarray(value, np.float32) for name, value in f.items()}
+
+
 def from_onnx(path: Path) -> Arrays:
     """Read the float weights of everyword-small back from its graph: what they were rounded to.
 
@@ -130,6 +159,13 @@ def from_onnx(path: Path) -> Arrays:
     pooled = stored["to_pooled"].T
     f["to_pooled.weight"] = np.pad(pooled, ((0, WIDTH - len(pooled)), (0, 0)))
     f["to_pooled.bias"] = np.pad(stored["to_pooled@bias"], (0, WIDTH - len(pooled)))
+    f |= _layers(stored)
+    return {name: np.ascontiguousarray(value, np.float32) for name, value in f.items()}
+
+
+def _layers(stored: dict[str, Any]) -> dict[str, Any]:
+    """Read the layers of a graph; each matrix has a scale a column."""
+    f: dict[str, Any] = {}
     layers = sum(name.endswith(".qkv") for name in stored)
     for layer in range(layers):
         to, of = f"encoder.layers.{layer}", f"layer{layer}"
@@ -139,7 +175,7 @@ def from_onnx(path: Path) -> Arrays:
         for part in ("mixed_norm", "norm"):
             for kind in ("weight", "bias"):
                 f[f"{to}.{part}.{kind}"] = stored[f"{of}.{part}.{kind}"]
-    return {name: np.ascontiguousarray(value, np.float32) for name, value in f.items()}
+    return f
 
 
 def make(arrays: Arrays, relations: int, *, layers: list[int] | None = None, drop: float = 0.0) -> Reader:

@@ -12,6 +12,7 @@ import argparse
 import copy
 import json
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from everyword.models.reader.decoding import KINDS, MODES, PAIRS, POINTER_DIMS, TYPES, Matrix
+from everyword.models.reader.decoding import CHOICES, KINDS, MODES, PAIRS, POINTER_DIMS, TYPES, Matrix
 from everyword.models.reader.rows import JoinedRow, ReadingRow, prefix
 from training.reading import corpus
-from training.reading.corpus import Conversation
+from training.reading.choices import Choice, ChoiceTable, choice_scores, choices_of
+from training.reading.corpus import Conversation, read_stories
 from training.reading.data import (
     CANDIDATES,
     NONE,
@@ -44,7 +46,7 @@ from training.reading.data import (
     unnamed,
     worn,
 )
-from training.reading.evaluation import Chosen, evaluate, headline
+from training.reading.evaluation import Chosen, evaluate, headline, likeliest_temperature
 from training.reading.examples import Writer
 from training.reading.export import read_parts, relations_of_run
 from training.reading.model import Reader, Recall, from_onnx, make, recall
@@ -83,6 +85,7 @@ class Plan:
     pair: float = 1.5
     unrelated: float = 0.3  # pairs that nobody related, for each labelled one
     answer: float = 1.0
+    choice: float = 1.0
     public: float = 0.6  # public questions for each of our own
     twice: float = 0.0  # weight of the difference between two readings of a batch, with other tokens hidden (R-Drop)
     looks: int = 3  # how often it is scored, from two fifths of the way on
@@ -107,6 +110,7 @@ class Bench:
         self.conversations = conversations
         self.train = [one for one in self.conversations if one.split == "train"]
         self.choose = [one for one in self.conversations if one.split == "choose"]
+        self.stories = [one for one in read_stories() if one.split != "held"][: most or None]
         # The heads of an earlier reader can go on only with its relations.
         self.relations = relations_of_run(start) if start else relations_of(self.train)
         self.arrays = from_onnx(SMALL / "model.onnx")
@@ -131,8 +135,9 @@ class Bench:
     def _ranked(self, kept: Path | None) -> dict[str, list[list[int]]]:
         """Rank the turns for every question, or read what an earlier run kept."""
         found: dict[str, list[list[int]]] = json.loads(kept.read_text()) if kept and kept.exists() else {}
-        found = {one.id: found.get(one.id, []) for one in self.conversations}
-        missing = [one for one in self.conversations if len(found[one.id]) != len(one.questions)]
+        conversations = [*self.conversations, *self.stories]
+        found = {one.id: found.get(one.id, []) for one in conversations}
+        missing = [one for one in conversations if len(found[one.id]) != len(one.questions)]
         if missing:
             self.say("ranks the turns for every question", always=True)
             writer = Writer(SMALL / "tokenizer.json")
@@ -145,10 +150,22 @@ class Bench:
             kept.write_text(json.dumps(found))
         return found
 
+    def choices(self, conversations: list[Conversation], seed: int) -> Iterator[list[Choice]]:
+        """Set the turns that answer questions beside others."""
+        chance = np.random.default_rng(seed)
+        for one in conversations:
+            if one.lang == "en":
+                yield from choices_of(one, self.ranked[one.id], self.writer, chance)
+
     def model(self, plan: Plan) -> Reader:
         """Make the network that a run begins with."""
         kept = [int(one) for one in plan.layers.split(".")] if plan.layers else None
         arrays = self.arrays if plan.fresh else {**self.arrays, **self.start}
+        if "pair.weight" in arrays:
+            # Comparing two turns begins as comparing two statements does, without products of the two.
+            hidden = {part: arrays[f"pair_hidden.{part}"] for part in ("weight", "bias")}
+            hidden["weight"] = hidden["weight"][:, : 3 * len(hidden["bias"])]
+            arrays = {f"choice_hidden.{part}": value for part, value in hidden.items()} | arrays
         return make(arrays, len(self.relations), layers=kept, drop=plan.drop).to(self.device)
 
 
@@ -167,6 +184,10 @@ class TorchRunner:
     def pair(self, rows: list[JoinedRow]) -> Matrix:
         told = self._run(rows, lambda last, both, batch: self.model.pairs(last, batch.there, batch.segments)[:, None])
         return np.stack([one[0] for one in told]) if told else np.zeros((0, len(PAIRS)))
+
+    def choose(self, rows: list[JoinedRow]) -> Matrix:
+        told = self._run(rows, lambda last, both, batch: self.model.choices(last, batch.there, batch.segments)[:, None])
+        return np.stack([one[0] for one in told]) if told else np.zeros((0, len(CHOICES)))
 
     def _run(self, rows: list[Any], head: Any) -> list[Matrix]:
         self.model.eval()
@@ -226,11 +247,16 @@ class Material:
                 lambda chance: table.round(chance, plan.unrelated), table.sizes, max(4, plan.batch * 3 // 8), plan.seed
             )
         self.questions, self.question = None, None
+        self.choices, self.choice = None, None
+        stories = [one for one in bench.stories if one.split == "train"]
         if any(one.questions for one in conversations):
-            self.questions = asked = AskedTable(conversations, bench.ranked, bench.public, writer, device)
+            asking = [*conversations, *stories]
+            self.questions = asked = AskedTable(asking, bench.ranked, bench.public, writer, device)
             self.question = Source(
                 lambda chance: asked.round(chance, plan.public), asked.widest, max(2, plan.batch // 5), plan.seed
             )
+            self.choices = chosen = ChoiceTable(bench.choices(asking, plan.seed), device)
+            self.choice = Source(chosen.round, chosen.sizes, max(4, plan.batch // 2), plan.seed)
 
 
 def train(bench: Bench, plan: Plan, name: str, work: Path) -> None:
@@ -299,6 +325,10 @@ def step_losses(material: Material, plan: Plan, model: Reader, weights: Weights)
         rows, *told = material.questions.candidates(next(material.question), material.chance)
         told_rows = (_doubled(rows, plan), *(torch.cat([one, one]) if plan.twice else one for one in told))
         batches.append(worn(material.questions.batch(told_rows[0]), plan.masked / 2, material.mask))
+    chosen = None
+    if material.choices and material.choice:
+        chosen = _doubled(next(material.choice), plan)
+        batches.append(worn(material.choices.batch(chosen), plan.masked / 2, material.mask))
     states = encoded(model, batches)
     batch, both = batches.pop(0), states.pop(0)
     losses = reading_losses(model, _told(model, both), batch, tagged, plan, weights)
@@ -310,7 +340,14 @@ def step_losses(material: Material, plan: Plan, model: Reader, weights: Weights)
             F.cross_entropy(logits, labels, weights["pair"], label_smoothing=plan.smooth) + _apart(logits, plan)
         )
     if told_rows is not None:
-        losses |= answer_losses(model, states[0], batches[0], plan, *told_rows[1:])
+        losses |= answer_losses(model, states.pop(0), batches.pop(0), plan, *told_rows[1:])
+    if material.choices and chosen is not None:
+        labels = material.choices.labels[torch.as_tensor(chosen, device=states[0].device)]
+        with half(states[0].device.type):
+            logits = model.choices(states[0].chunk(2, -1)[0], batches[0].there, batches[0].segments)
+        losses["choice"] = plan.choice * (
+            F.cross_entropy(logits, labels, label_smoothing=plan.smooth / 2) + _apart(logits, plan)
+        )
     return losses
 
 
@@ -480,7 +517,15 @@ def _mean_loss(logits: Tensor, labels: Tensor) -> Tensor:
 def _evaluated(bench: Bench, model: Reader) -> tuple[dict[str, Any], Chosen]:
     runner = TorchRunner(model, bench.device)
     ranked = lambda one: bench.ranked[one.id]  # noqa: E731
-    return evaluate(runner, bench.choose, bench.writer, bench.relations, model.columns, ranked, None)
+    result, chosen = evaluate(runner, bench.choose, bench.writer, bench.relations, model.columns, ranked, None)
+    kept = {"conversations": bench.choose, "stories": [one for one in bench.stories if one.split == "choose"]}
+    for name, some in kept.items():
+        told = [one for group in bench.choices(some, 0) for one in group]
+        logits = runner.choose([one.row for one in told])
+        result.setdefault("choices", {})[name] = choice_scores(logits, told)
+        if name == "conversations" and told and chosen.temperatures is not None:
+            chosen.temperatures["choice"] = likeliest_temperature(logits, [one.label for one in told])
+    return result, chosen
 
 
 def _some(conversations: list[Conversation], turns: int) -> list[Conversation]:
@@ -502,7 +547,8 @@ def _brief(result: dict[str, Any]) -> str:
     return (
         f"all {headline(result)} statements {s['p']:.2f}/{s['r']:.2f} kind {rates.get('kind', 0):.2f} "
         f"entities {e['f1']:.2f} type {rates.get('entity type', 0):.2f} goals {g['p']:.2f}/{g['r']:.2f} "
-        f"pairs {result['pairs']['macro f1']:.2f} replaces {replaces:.2f} answers {a['right']:.2f}/{a['refused']:.2f}"
+        f"pairs {result['pairs']['macro f1']:.2f} replaces {replaces:.2f} answers {a['right']:.2f}/{a['refused']:.2f} "
+        f"choices {result['choices']}"
     )
 
 

@@ -19,6 +19,7 @@ STATES = "open done dropped".split()  # of plans and tasks
 GOALS = frozenset({"plan", "task"})
 TYPES = "person pet organisation place product work event project other".split()
 PAIRS = "same refines replaces ends fulfils unrelated".split()
+CHOICES = "earlier later neither".split()  # which of two turns answers a question, as far as these two tell
 ABOUT = "speaker listener name other".split()  # `name`: the words stand in the turn or in the one before it
 
 POINTER_DIMS = 32  # of the product that points from a statement to a name

@@ -17,7 +17,15 @@ from everyword.errors import ModelDamaged, ModelError
 from everyword.models.onnx import OpenedOnce, Session, open_session
 from everyword.models.protocol import well_formed
 from everyword.models.reader import decoding
-from everyword.models.reader.decoding import PAIRS, FoundAnswer, FoundEntity, FoundStatement, Matrix, Thresholds
+from everyword.models.reader.decoding import (
+    CHOICES,
+    PAIRS,
+    FoundAnswer,
+    FoundEntity,
+    FoundStatement,
+    Matrix,
+    Thresholds,
+)
 from everyword.models.reader.rows import JoinedRow, ReadingRow, RowWriter, Side, Turn
 from everyword.models.tokenizers import Encoder, Encoding, open_tokenizer, unread_share
 from everyword.models.weights import EVERYWORD_READER, EVERYWORD_SMALL, ModelFiles, find_model, unpinned_files
@@ -85,6 +93,11 @@ class TextReader:
         row = self._writer.answer(question, _shortened(turn), before)
         return decoding.answer(row.starts, row.ends, self.run("answer", row))
 
+    def choose(self, question: str, earlier: Side, later: Side) -> dict[str, float]:
+        """Give the probability that each of two turns, or neither, answers a question (CHOICES)."""
+        logits = self.run("choice", self._writer.choice(question, earlier, later))[0]
+        return dict(zip(CHOICES, map(float, decoding.softmax(logits / self._temperature("choice"))), strict=True))
+
     @property
     def answer_least(self) -> float:
         """Give the score from which on an answer is one."""
@@ -96,7 +109,7 @@ class TextReader:
         return self._about["answer_rank"]
 
     def run(self, output: str, row: ReadingRow | JoinedRow) -> Matrix:
-        """Compute one output for one row: `reading`, `pair` or `answer`."""
+        """Compute one output for one row: `reading`, `pair`, `choice` or `answer`."""
         session = self._session.get()
         try:
             return session.run([output], self.feeds(row))[0]

@@ -3,9 +3,10 @@
     reading   [CLS] PASSAGE [date] speaker: text [SEP] speaker before: text before [SEP]
     pair      [CLS] PASSAGE [date] speaker (about): quote [SEP] its turn, the turn before [SEP] likewise the later one
     answer    [CLS] QUESTION question [SEP] [date] speaker: text [SEP] speaker before: text before [SEP]
+    choice    [CLS] QUESTION question [SEP] [date] speaker: text [SEP] likewise the later text [SEP] what is before each
 
-Segments are 0 for the first part, 1 for the second, 2 for a third one. In a pair 0 and 1 are the quotes with their
-prefixes, 3 and 4 the turns around them. Training writes its rows with this module, too.
+Segments count the parts from 0. In a pair 0 and 1 are the quotes with their prefixes, 3 and 4 the turns around them.
+Training writes its rows with this module, too.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ SIDE_TOKENS = 64  # of a statement in a pair
 AROUND_TOKENS = 72  # of the turn that a statement in a pair is from, and of the turn before it
 LINE_TOKENS = 192  # of a turn that may hold an answer
 ASKED_TOKENS = 48
+CHOICE_TOKENS = 80  # of each of two turns, one of which may answer a question
+CHOICE_BEFORE = 32  # of the turn before each of them, its end
 _CACHED_PIECES = 256  # texts whose tokens are kept
 _PREFIX_TOKENS = 32  # of a window, left for date and speaker
 _FEWEST_AROUND = 12  # tokens of the turn before that are worth adding to a pair
@@ -96,6 +99,9 @@ class Piece(NamedTuple):
     def followed_by(self, other: Piece) -> Piece:
         """Join the tokens of two texts."""
         return Piece._make(map(operator.concat, self, other))
+
+
+_NO_PIECE = Piece([], [], [], [], [])
 
 
 class Side(NamedTuple):
@@ -187,6 +193,27 @@ class RowWriter:
         line = self.piece(turn.text, prefix(turn)).cut(0, LINE_TOKENS)
         parts = [self.piece(question).cut(0, ASKED_TOKENS), line, *([self._context(before)] if before else [])]
         return joined(self.markers, self.markers.question, parts)
+
+    def choice(self, question: str, earlier: Side, later: Side) -> JoinedRow:
+        """Write a question with two turns; of a long turn, what is around the quote."""
+        asked = self.piece(question).cut(0, ASKED_TOKENS)
+        parts = [self._line(side) for side in (earlier, later)]
+        before = [_NO_PIECE if one.before is None else self._context(one.before) for one in (earlier, later)]
+        return joined(
+            self.markers, self.markers.question, [asked, *parts, *(one.cut(-CHOICE_BEFORE) for one in before)]
+        )
+
+    def _line(self, side: Side) -> Piece:
+        """Write a turn with its date and speaker, as much of it around the quote as there is room for."""
+        part = self.piece(side.turn.text, prefix(side.turn))
+        head = sum(start < 0 for start in part.starts)
+        room = max(0, CHOICE_TOKENS - head)
+        inside = [
+            n for n in range(head, len(part.ids)) if side.quote[0] < part.ends[n] and part.starts[n] < side.quote[1]
+        ]
+        middle = (inside[0] + inside[-1]) // 2 if inside else head
+        first = max(head, min(middle - room // 2, len(part.ids) - room))
+        return part.cut(0, head).followed_by(part.cut(first, first + room))
 
     def _reading(self, turn: Turn, part: Piece, before: Turn | None, window: Span) -> ReadingRow:
         parts = [part, *([self._context(before)] if before is not None else [])]
