@@ -52,12 +52,12 @@ from llm_server import (
 
 Statements = Mapping[str, Sequence[dict[str, Any]]]  # what the LLM finds, by the text that it reads
 
-CHOIR = "So glad that is over. Choir, honestly, not my thing."
+CHOIR = "So glad that is over. Choir, honestly: meh."
 SHE = "A greyhound, of all things, since last week!"
 
 
 FOUND: Statements = {
-    CHOIR: [statement("Choir, honestly, not my thing", "Choir is not Ana's thing", kind="preference", negated=True)],
+    CHOIR: [statement("Choir, honestly: meh", "Choir is not Ana's thing", kind="preference", negated=True)],
     SHE: [
         statement("A greyhound, of all things, since last week", "Maria has a greyhound since last week", about="Maria")
     ],
@@ -357,8 +357,8 @@ def test_the_doctor_says_what_waits_and_why(
         statement("Choir, honestly, not Maria's thing", "Choir is not Maria's thing", about="Maria"),
         statement("choir, honestly, not my thing", "Choir is not Ana's thing"),
         statement("Choir, honestly, my thing", "Choir is Ana's thing"),
-        statement("Choir, honestly, not my thing", "Ana left the choir after 12 years"),
-        statement("Choir, honestly, not my thing", "Ana hates Father Brown"),
+        statement("Choir, honestly: meh", "Ana left the choir after 12 years"),
+        statement("Choir, honestly: meh", "Ana hates Father Brown"),
         statement("I love the choir", "Ana loves the choir"),
     ],
 )

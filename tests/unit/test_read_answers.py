@@ -10,8 +10,11 @@ import pytest
 from msgspec.structs import replace
 
 from everyword import Memory
+from everyword.knowledge.reading import turn_of
 from everyword.models.reader.decoding import FoundAnswer
-from everyword.retrieval.answer import LEAST_CHANCE, ReadAnswer, rank_answers, read_answers
+from everyword.models.reader.reader import load_reader
+from everyword.models.reader.rows import Side
+from everyword.retrieval.answer import LEAST_CHANCE, Choose, ReadAnswer, rank_answers, read_answers
 from everyword.types.events import Event, Hit, Span
 
 JANUARY = datetime(2026, 1, 5, 10, tzinfo=UTC)
@@ -21,7 +24,7 @@ UPDATES = Path(__file__).parents[1] / "data" / "updates.jsonl"
 def hit(text: str, seq: int) -> Hit:
     at = JANUARY + timedelta(days=seq)
     event = Event(text=text, speaker="Ana", at=at, recorded_at=at)
-    return Hit(event=event, score=1.0 / seq, seq=seq, span=Span(0, len(text)))
+    return Hit(event=event, score=1.0 / (1 + seq), seq=seq, span=Span(0, len(text)))
 
 
 def answers(*scored: tuple[str, float]) -> list[ReadAnswer]:
@@ -36,55 +39,83 @@ def test_places_further_down_must_be_surer() -> None:
     assert read_answers(hits, lambda _: None, 0.5) == []
 
 
-def test_what_took_the_place_of_an_answer_comes_first() -> None:
+def choosing(*preferred: ReadAnswer, sure: float = 0.9) -> Choose:
+    """Prefer what is named first; else neither of two."""
+
+    def choose(earlier: ReadAnswer, later: ReadAnswer) -> tuple[float, float]:
+        first = next((one for one in preferred if one in (earlier, later)), None)
+        return (sure * (first == earlier), sure * (first == later))
+
+    return choose
+
+
+def test_the_answer_that_is_chosen_beside_the_other_comes_first() -> None:
     old, new = answers(("The hut's code is 1111", 3.0), ("The code of the hut is 2222", 2.0))
-    found, chance = rank_answers([old, new], 0.0, lambda *_: 0.9)
+    found, chance = rank_answers([old, new], choosing(new))
     assert found[0] == new
     assert chance >= LEAST_CHANCE
+    # Where the past is asked for, the older one wins.
+    assert rank_answers([new, old], choosing(old))[0][0] == old
 
 
 def test_the_last_of_several_changes_comes_first() -> None:
     said = answers(
         ("Lisbon in May, the two of us", 3.0), ("we go to Seville instead", 1.0), ("Porto, final answer", 1.0)
     )
-    order = {one.hit.event.text: n for n, one in enumerate(said)}
-
-    def next_one(earlier: Hit, later: Hit) -> float:
-        return 0.9 if order[later.text] - order[earlier.text] == 1 else 0.05
-
-    found, _ = rank_answers(said, 0.0, next_one)
+    found, _ = rank_answers(said, choosing(*reversed(said)))
     assert found[0].hit.event.text == "Porto, final answer"
 
 
 @pytest.mark.parametrize(
-    ("score", "replaces"),
+    ("score", "sure"),
     [
         (1.0, 0.1),  # of another thing, it seems
         (-6.0, 0.9),  # no answer
         (-1.5, 0.3),  # hardly one, and it may be another
     ],
 )
-def test_what_does_not_take_its_place_stays_behind(score: float, replaces: float) -> None:
+def test_what_is_hardly_chosen_stays_behind(score: float, sure: float) -> None:
     old, other = answers(("The code of the hut is 1111", 3.5), ("The code of the gym is 2222", score))
-    found, _ = rank_answers([old, other], 0.0, lambda *_: replaces)
+    found, _ = rank_answers([old, other], choosing(other, sure=sure))
     assert found[0] == old
 
 
 def test_nothing_is_answered_where_no_answer_is_likely_enough() -> None:
     unsure = answers(("The code of the hut is 1111", -1.5))
-    assert rank_answers(unsure, 0.0, None)[0] == []
+    assert rank_answers(unsure, choosing())[0] == []
     torn = answers(("The code of the hut is 1111", 0.8), ("The code of the hut is 2222", 0.8))
-    found, chance = rank_answers(torn, 0.0, None)
+    found, chance = rank_answers(torn, choosing())
     assert found == []
     assert 0.2 < chance < LEAST_CHANCE
-    assert rank_answers([], 0.0, None) == ([], 0.0)
+    assert rank_answers([], choosing()) == ([], 0.0)
 
 
-def test_an_older_answer_takes_no_place_and_a_page_overrules_nobody() -> None:
+def choosing_the_later(earlier: ReadAnswer, later: ReadAnswer) -> tuple[float, float]:
+    return 0.0, 1.0
+
+
+def test_answers_are_compared_in_their_order_and_a_page_overrules_nobody() -> None:
     old, new = answers(("The code of the hut is 1111", 2.0), ("The code of the hut is 2222", 3.0))
-    assert rank_answers([new, old], 0.0, lambda *_: 1.0)[0][0] == new
+    assert rank_answers([new, old], choosing_the_later)[0][0] == new
     page = new._replace(hit=replace(new.hit, event=replace(new.hit.event, source="web")))
-    assert rank_answers([page, old], 0.0, lambda *_: 1.0)[0][0] == old
+    assert rank_answers([page, old], choosing_the_later)[0][0] == old
+
+
+def test_the_reader_chooses_the_answer_that_holds_unless_the_past_is_asked_for() -> None:
+    reader = load_reader(None)
+    assert reader is not None
+    said = (
+        "I'm renting a room in Lisbon right now.",
+        "So I packed up and it's Porto from now on, signed the lease today.",
+        "The dentist moved me to Thursday.",
+    )
+    sides = [Side(turn_of(hit(text, 60 * n).event), Span(0, len(text)), "", None) for n, text in enumerate(said)]
+    now = reader.choose("Which city does Ana live in now?", sides[0], sides[1])
+    assert max(now, key=lambda one: now[one]) == "later"
+    before = reader.choose("Which city did Ana live in before she moved?", sides[0], sides[1])
+    assert max(before, key=lambda one: before[one]) == "earlier"
+    none = reader.choose("What is Ana's shoe size?", sides[0], sides[2])
+    assert max(none, key=lambda one: none[one]) == "neither"
 
 
 def test_what_was_never_true_answers_nothing() -> None:

@@ -122,7 +122,7 @@ def test_a_question_right_after_writing_knows_what_was_written() -> None:
 
 
 JOB = [
-    ("I work as a physiotherapist at Praxis Nordlicht.", "2025-09-02T10:00Z"),
+    ("I work at Praxis Nordlicht.", "2025-09-02T10:00Z"),
     ("I need to renew my passport.", "2025-09-03T10:00Z"),
     ("I renewed my passport.", "2025-09-09T10:00Z"),
     ("I got the job! I start at Clínica Boavista on October 5, four days a week.", "2026-09-24T10:00Z"),

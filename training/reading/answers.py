@@ -1,10 +1,10 @@
 """Fit how `ask` weighs the answers that the reader finds in several lines: python -m training.reading.answers
 
-Tells the labelled conversations for choosing and the first half of the stories in `evals/data/changes.jsonl` to
-memories, asks their questions, and keeps what the reader says of the first hits in WORK/answers.jsonl (half an hour for
-250 conversations on two cores). Then it fits the weights in `retrieval/answer.py` (`_WEIGHTS`): a softmax over the
-answers of a question and "none of them". Prints the weights, and by cross-validation over conversations how many
-questions are answered rightly and refused, and how far chances and shares of right answers differ.
+Tells the labelled conversations and stories for choosing, and the first half of `evals/data/changes.jsonl`, to
+memories, asks their questions, and keeps what the reader says of the first hits in WORK/answers.jsonl (half an hour on
+two cores). Then it fits the weights in `retrieval/answer.py` (`_WEIGHTS`): a softmax over the answers of a question and
+"none of them". Prints the weights, and by cross-validation over conversations how many questions are answered rightly
+and refused, and how far chances and shares of right answers differ.
 """
 
 # ruff: noqa: T201
@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,14 +24,17 @@ from evals.updates import Story, read_stories
 from numpy.typing import NDArray
 
 from everyword import Memory
-from everyword.api.answers import _read, _replacing, _stated  # pyright: ignore[reportPrivateUsage]
+from everyword.api.answers import _choosing, _read, _stated  # pyright: ignore[reportPrivateUsage]
 from everyword.retrieval import answer as product
 from everyword.retrieval.query_analysis import analyse
+from everyword.types.events import Event
 from training.reading.corpus import Conversation, load
+from training.reading.corpus import read_stories as learned_stories
 
 CHANGES = Path("evals/data/changes.jsonl")
-STORY_WEIGHT = 3  # a question about a story counts as so many: these are few, and all about changes
+CHANGE_WEIGHT = 2  # a question about one of CHANGES counts as so many: these are few, and written by somebody else
 FOLDS = 4
+SIGNS = product.AnswerSigns._fields
 STEPS, RATE, RIDGE = 400, 0.05, 1.0
 Floats = NDArray[np.float64]
 Json = dict[str, Any]
@@ -41,7 +44,7 @@ class Answers(NamedTuple):
     """The answers found for one question: what is weighed, and which are right."""
 
     group: str  # the conversation or story
-    signs: Floats  # a row an answer: score, replaced, replaces, newest, 1
+    signs: Floats  # a row an answer: score, wins, losses, 1
     right: NDArray[np.bool_]
     answerable: bool
 
@@ -57,10 +60,9 @@ def asked_of_conversation(conversation: Conversation) -> Iterator[Json]:
         memory.admin.settle()
         now = max(one.at for one in events) + timedelta(days=21)
         for question in conversation.questions:
-            right: dict[str, str] = {}
-            if question.turn is not None and question.answer is not None:
-                right = {ids[question.turn]: conversation.turns[question.turn].text[slice(*question.answer)]}
-            yield {"group": conversation.id, "answerable": bool(right)} | look(memory, question.text, now, right)
+            right = "" if question.turn is None else ids[question.turn]
+            found = look(memory, question.text, now, lambda event, right=right: event.id == right)
+            yield {"group": conversation.id, "answerable": bool(right)} | found
 
 
 def asked_of_story(story: Story, group: str) -> Iterator[Json]:
@@ -69,15 +71,15 @@ def asked_of_story(story: Story, group: str) -> Iterator[Json]:
         memory.add_many([{"session": line["at"], **line} for line in story.lines])
         memory.admin.settle()
         for asked in story.questions:
-            pattern = "|".join(rf"(?<!\w){re.escape(one)}(?!\w)" for one in asked.right)
-            row = look(memory, asked.question, asked.now, None if pattern else {})
-            for one in row["answers"]:
-                one["right"] = bool(pattern) and re.search(pattern, one.pop("text"), re.IGNORECASE) is not None
-            yield {"group": group, "answerable": bool(pattern)} | row
+            words = re.compile(
+                "|".join(rf"(?<!\w){re.escape(one)}(?!\w)" for one in asked.right) or r"(?!)", re.IGNORECASE
+            )
+            found = look(memory, asked.question, asked.now, lambda event, words=words: bool(words.search(event.text)))
+            yield {"group": group, "answerable": bool(asked.right)} | found
 
 
-def look(memory: Memory, question: str, now: datetime, right: dict[str, str] | None) -> Json:
-    """Find what the reader says of the first hits; `right` has the words that answer, by event."""
+def look(memory: Memory, question: str, now: datetime, is_right: Callable[[Event], bool]) -> Json:
+    """Find what the reader says of the first hits, and which of them answer the question."""
     asked, model = analyse(question, now), memory.scope.engine.reader
     assert model is not None
     hits = memory.recall(question, k=60, now=now)
@@ -85,18 +87,8 @@ def look(memory: Memory, question: str, now: datetime, right: dict[str, str] | N
     if not asked.past:
         stated = _stated(memory.scope, hits[: product.READ_HITS])
         read = product.without_what_is_over(read, stated, model.answer_least, now)
-    replaces = None if asked.past or product.ASKS_DONE.search(question) else _replacing(model)
-    told = [
-        {"score": one.score, "at": one.hit.event.at.isoformat()}
-        | ({"text": one.hit.event.text} if right is None else {"right": is_right(one, right)})
-        for one in read
-    ]
-    return {"answers": told, "signs": product.answer_signs(read, model.answer_least, replaces)}
-
-
-def is_right(answer: product.ReadAnswer, right: dict[str, str]) -> bool:
-    words = right.get(answer.hit.event.id)
-    return words is not None and words in answer.hit.event.text
+    signs = product.answer_signs(read, _choosing(memory.scope, model, question, read))
+    return {"right": [is_right(one.hit.event) for one in read], "signs": signs}
 
 
 def rows_of(path: Path) -> list[Answers]:
@@ -104,8 +96,8 @@ def rows_of(path: Path) -> list[Answers]:
     return [
         Answers(
             row["group"],
-            np.array([[*one, 1.0] for one in row["signs"]]).reshape(-1, 5),
-            np.array([one["right"] for one in row["answers"]], bool),
+            np.array([[*one, 1.0] for one in row["signs"]]).reshape(-1, 1 + len(SIGNS)),
+            np.array(row["right"], bool),
             row["answerable"],
         )
         for row in map(json.loads, path.read_text(encoding="utf-8").splitlines())
@@ -118,8 +110,9 @@ def fit(rows: Sequence[Answers]) -> Floats:
     given, right = np.concatenate([row.signs for row in told]), np.concatenate([row.right for row in told])
     of = np.repeat(np.arange(len(told)), [len(row.right) for row in told])
     answered = np.array([row.right.any() for row in told])
-    weights, mean, square = np.r_[1.0, np.zeros(4)], np.zeros(5), np.zeros(5)
-    ridge = np.r_[np.full(4, RIDGE), 0.0] / len(told)  # not of the base
+    weights = np.eye(1 + len(SIGNS))[0]
+    mean, square = np.zeros_like(weights), np.zeros_like(weights)
+    ridge = np.r_[np.full(len(SIGNS), RIDGE), 0.0] / len(told)  # not of the base
     for step in range(1, STEPS + 1):
         odds = np.exp(np.clip(given @ weights, -30, 30))
         chance = odds / (np.bincount(of, odds, len(told)) + 1)[of]
@@ -160,30 +153,31 @@ def main() -> None:
     """Ask, keep, fit and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--work", type=Path, default=Path("training/build"))
-    parser.add_argument("--conversations", type=int, default=250)
+    parser.add_argument("--conversations", type=int, default=60)
     arguments = parser.parse_args()
     arguments.work.mkdir(parents=True, exist_ok=True)
     kept = arguments.work / "answers.jsonl"
     if not kept.exists():
-        chosen = [one for one in load() if (one.split, one.lang) == ("choose", "en")][: arguments.conversations]
+        chosen = [one for one in load() if (one.split, one.lang) == ("choose", "en")]
+        told = [*chosen[:: len(chosen) // arguments.conversations], *learned_stories()]
+        told = [one for one in told if one.split == "choose"]
         with kept.open("w", encoding="utf-8") as file:
-            for number, conversation in enumerate(chosen):
+            for number, conversation in enumerate(told):
                 file.writelines(json.dumps(row) + "\n" for row in asked_of_conversation(conversation))
-                print(f"{number + 1} of {len(chosen)} conversations", flush=True)
+                print(f"{number + 1} of {len(told)} conversations and stories", flush=True)
             for number, story in enumerate(read_stories(CHANGES)):
-                file.writelines(json.dumps(row) + "\n" for row in asked_of_story(story, f"story {number}"))
+                file.writelines(json.dumps(row) + "\n" for row in asked_of_story(story, f"{CHANGES.stem} {number}"))
     rows = rows_of(kept)
-    stories = [row for row in rows if row.group.startswith("story ")]
-    groups = sorted({row.group for row in rows} - {row.group for row in stories})
+    twice = [row for row in rows if row.group.startswith(f"{CHANGES.stem} ")] * (CHANGE_WEIGHT - 1)
+    groups = sorted({row.group for row in rows})
     held: list[tuple[float, bool, bool]] = []
     for fold in range(FOLDS):
         out = set(groups[fold::FOLDS])
-        weights = fit([row for row in rows if row.group not in out] + stories * (STORY_WEIGHT - 1))
+        weights = fit([row for row in rows + twice if row.group not in out])
         held += outcomes([row for row in rows if row.group in out], weights)
     print(as_table(held))
-    weights = fit(rows + stories * (STORY_WEIGHT - 1))
-    names = ("score", "replaced", "replaces", "newest", "base")
-    print(", ".join(f"{name} {value:.2f}" for name, value in zip(names, weights.tolist(), strict=True)))
+    named = zip((*SIGNS, "base"), fit(rows + twice).tolist(), strict=True)
+    print(", ".join(f"{name} {value:.2f}" for name, value in named))
 
 
 if __name__ == "__main__":

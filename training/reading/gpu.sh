@@ -15,7 +15,7 @@ learn() {  # a name, then settings
     2>&1 | sed -u "s/^/[$1] /" >> "$work/log.txt" &
 }
 learn one seed=11 batch=112 twice=1.0 unnamed=0.2 type=1.0
-learn two seed=12 batch=112 twice=2.0 kind=2.0 pair=2.0
+learn two seed=12 batch=112 twice=2.0 kind=2.0 pair=2.0 choice=2.0
 wait
 if [ -d training/build/start ]; then
   python3 -m training.reading.train $common --mean mean one two >> "$work/log.txt" 2>&1

@@ -22,11 +22,11 @@ from everyword.knowledge.statements import event_before
 from everyword.models.protocol import LateInteraction
 from everyword.models.reader.decoding import FoundAnswer
 from everyword.models.reader.reader import TextReader
-from everyword.models.reader.rows import Side
+from everyword.models.reader.rows import Side, Turn
 from everyword.retrieval.answer import (
-    ASKS_DONE,
     ASKS_WHETHER,
     READ_HITS,
+    Choose,
     ReadAnswer,
     abstain,
     answer_time_comparison,
@@ -46,9 +46,11 @@ from everyword.retrieval.answer import (
 from everyword.retrieval.context import (
     LAYERED,
     NOT_HERE,
+    SURE,
     Heading,
     absent,
     answer_first,
+    asks_of_now,
     corrections,
     instruction,
     interleaved,
@@ -153,24 +155,43 @@ def _holding_answers(
         read = without_plans(read, stated)
     if not asked.past and which.as_of is None:  # statements are stored in their present state
         read = without_what_is_over(read, stated, model.answer_least, which.until or now)
-    # What was done once is not replaced.
-    replaces = None if asked.past or ASKS_DONE.search(question) else _replacing(model)
-    return rank_answers(read, model.answer_least, replaces, several=asks_for_several(question, asked))
+    return rank_answers(read, _choosing(scope, model, question, read), several=asks_for_several(question, asked))
 
 
 def _read(scope: Scope, model: TextReader, question: str, hits: Sequence[Hit]) -> list[ReadAnswer]:
     """Let the reader look for the answer in the first hits, each with the turn before it."""
-    with scope.reader() as reader:
-        before = {hit.seq: event_before(reader, hit.seq, hit.event) for hit in hits[:READ_HITS]}
+    before = _turns_before(scope, hits[:READ_HITS])
 
     def answer(hit: Hit) -> FoundAnswer | None:
-        earlier, turn = before[hit.seq], turn_of(hit.event)
+        turn = turn_of(hit.event)
         skipped = hit.span.start if len(turn.text) > _READ_WHOLE else 0
-        part = replace(turn, text=turn.text[skipped:])
-        found = model.answer(question, part, turn_of(earlier) if earlier is not None else None)
+        found = model.answer(question, replace(turn, text=turn.text[skipped:]), before[hit.seq])
         return None if found is None else replace(found, span=Span(*(skipped + place for place in found.span)))
 
     return read_answers(hits, answer, model.answer_rank)
+
+
+def _choosing(scope: Scope, model: TextReader, question: str, read: Sequence[ReadAnswer]) -> Choose:
+    """Let the reader tell which of two answers is the one."""
+    before = _turns_before(scope, [one.hit for one in read])
+
+    def side(one: ReadAnswer) -> Side:
+        turn = turn_of(one.hit.event)
+        first = max(0, one.span.start - _READ_WHOLE)
+        part = replace(turn, text=turn.text[first : one.span.end + _READ_WHOLE])
+        return Side(part, Span(one.span.start - first, one.span.end - first), "", before[one.hit.seq])
+
+    def choose(earlier: ReadAnswer, later: ReadAnswer) -> tuple[float, float]:
+        chances = model.choose(question, side(earlier), side(later))
+        return chances["earlier"], chances["later"]
+
+    return choose
+
+
+def _turns_before(scope: Scope, hits: Sequence[Hit]) -> dict[int, Turn | None]:
+    with scope.reader() as reader:
+        before = {hit.seq: event_before(reader, hit.seq, hit.event) for hit in hits}
+    return {seq: None if event is None else turn_of(event) for seq, event in before.items()}
 
 
 def _replacing(model: TextReader) -> Callable[[Hit, Hit], float]:
@@ -254,7 +275,9 @@ def pack_hits(
     judged = asked.is_question and confidence is not None and not times and parse_time_comparison(question) is None
     if model is not None and hits and (holding or judged):
         read, chance = _holding_answers(scope, model, question, asked, hits, which, now)
-        holding = answer_first(holding, read[0].hit if read else None) if holding else holding
+        best = read[0].hit if read else None
+        if holding or (best is not None and chance >= SURE and asks_of_now(question, asked)):
+            holding = answer_first(holding, best)
         if judged and (read or _telling(scope, question, asked, hits) is None):
             confidence = chance
     known += [one for one in holding if one.event.id not in shown]

@@ -32,7 +32,7 @@ _DONE = "done"
 _PEOPLE = "people"
 _RELATIONSHIP = "relationship"
 _CONFIDENCE = 8  # its place in a stored statement
-_REDACTED = lazy_pattern(r"[^\S\n]*\[redacted: [^\]\n]*\]")
+_REDACTED = lazy_pattern(r"[^\S\n]*(?:\w+[^\S\n]+)?\[redacted: [^\]\n]*\]")  # behind a word at most: "is"
 _BLANK_LINE = lazy_pattern(r"\n[^\S\n]*\n\s*")
 # A conjunction after the last word of a statement: what it leads to is another one.
 _GOES_ON = lazy_pattern(r"[\s,](?:and|or|but|because|und|oder|aber|weil|et|ou|mais|pero|porque|mas)\Z")

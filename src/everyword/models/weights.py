@@ -42,7 +42,7 @@ class ModelFiles(Struct, frozen=True, kw_only=True):
     sha256: Mapping[str, str]
 
 
-_OURS = "everyword-models==0.4.0"
+_OURS = "everyword-models==0.5.0"
 _BERT_TOKENIZER = "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448"  # all three models share it
 
 EVERYWORD_SMALL = PinnedModel(
@@ -59,8 +59,8 @@ EVERYWORD_SMALL = PinnedModel(
 EVERYWORD_READER = PinnedModel(
     name="everyword-reader",
     sha256={
-        "reader.onnx": "233324ff1e94170ea5fd2d8ed555f56f968821969ac55dd07d33cd470b8ce53b",
-        "reader.json": "991081c35923ca5535911164709898423de0e0e76a366bf8509385afb8d4f26b",
+        "reader.onnx": "379e238d764bae154afee53d8a802fdc9216848ac95fbb9c1f30c318897f07b4",
+        "reader.json": "1dc8b5e6121b420bc921944cae52a26e95214724d9c8da956d5e5e5f5ca32ecc",
     },
     package="everyword_models",
     package_folder="everyword-reader",
