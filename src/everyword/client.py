@@ -170,11 +170,7 @@ class RemoteAdmin(_Remote):
             return from_json(list[str], answer["spaces"])
 
     def redacted(
-        self,
-        event: Mapping[str, Json],
-        *,
-        redact: str | None = None,
-        on_found: Callable[[Any], None] | None = None,
+        self, event: Mapping[str, Json], *, redact: str | None = None, on_found: Callable[[Any], None] | None = None
     ) -> dict[str, Json]:
         """Have secrets taken out of an event as `add` would, without writing it; the service names none of them."""
         if on_found is not None:
@@ -341,15 +337,7 @@ class Client(_Remote):
 class Connection:
     """The connection to a service, and the space and wing that are asked for."""
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        key: str | None,
-        space: str | None,
-        wing: str | None,
-        timeout_s: float,
-    ) -> None:
+    def __init__(self, url: str, *, key: str | None, space: str | None, wing: str | None, timeout_s: float) -> None:
         httpx: Any = need("httpx", extra="http")
         # A host that can't be one is noticed when it is asked.
         self._failed: Any = (httpx.HTTPError, httpx.InvalidURL, UnicodeError)

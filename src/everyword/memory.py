@@ -512,11 +512,7 @@ class Memory:
     @public
     @spelled_out(SessionConditions)
     def sessions(
-        self,
-        *,
-        order: str = SessionOrder.LATEST,
-        limit: int | None = None,
-        **conditions: Unpack[SessionConditions],
+        self, *, order: str = SessionOrder.LATEST, limit: int | None = None, **conditions: Unpack[SessionConditions]
     ) -> list[Session]:
         """List sessions, each with what it was about.
 

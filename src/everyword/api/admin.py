@@ -42,18 +42,7 @@ from everyword.knowledge.sessions import list_sessions, with_summaries
 from everyword.settings import AUTO
 from everyword.storage.rows import FACTS, STATEMENTS, Cursor
 from everyword.text.rendering import fenced, visible
-from everyword.types.events import (
-    Activity,
-    Event,
-    Filter,
-    Hits,
-    Imported,
-    Json,
-    Receipt,
-    Report,
-    Session,
-    SessionOrder,
-)
+from everyword.types.events import Activity, Event, Filter, Hits, Imported, Json, Receipt, Report, Session, SessionOrder
 from everyword.types.graph import Entity, Fact
 from everyword.types.records import Record, RecordKind, record_of
 from everyword.types.service import (
@@ -502,11 +491,7 @@ class Admin:
 
     @public
     def redacted(
-        self,
-        event: Mapping[str, Json],
-        *,
-        redact: str | None = None,
-        on_found: Callable[[Any], None] | None = None,
+        self, event: Mapping[str, Json], *, redact: str | None = None, on_found: Callable[[Any], None] | None = None
     ) -> dict[str, Json]:
         """Take secrets out of an event as `add` would, without writing it.
 

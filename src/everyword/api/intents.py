@@ -59,13 +59,7 @@ class Intents:
 
     @public_in_steps
     def answer(
-        self,
-        id: str,
-        answer: str,
-        *,
-        text: str | None = None,
-        until: Time | None = None,
-        by: str | None = None,
+        self, id: str, answer: str, *, text: str | None = None, until: Time | None = None, by: str | None = None
     ) -> Intent:
         """Say what is to become of an intent: "accept", "modify" (text: its new words), "defer", "reject" or "done".
 

@@ -65,8 +65,7 @@ class Scope(Struct, frozen=True):
                 yield reader
                 return
         repeatable(
-            self.engine,
-            lambda: catch_up(self.engine, self.space, needed, for_question=for_question, within_s=within_s),
+            self.engine, lambda: catch_up(self.engine, self.space, needed, for_question=for_question, within_s=within_s)
         )
         with self.engine.store.reader(self.space) as reader:
             yield reader
@@ -91,12 +90,7 @@ class Scope(Struct, frozen=True):
 
 
 def in_pages(
-    scope: Scope,
-    read: Callable[[C, int], Sequence[tuple[C, R]]],
-    after: C,
-    *,
-    most: int = NO_LIMIT,
-    first: int = _PAGE,
+    scope: Scope, read: Callable[[C, int], Sequence[tuple[C, R]]], after: C, *, most: int = NO_LIMIT, first: int = _PAGE
 ) -> Iterator[R]:
     """Go through numbered rows, some at a time, so that no lock is held while the caller thinks.
 

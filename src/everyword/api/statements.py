@@ -135,14 +135,7 @@ def _edit(
     from everyword.ingest.write import write_record
 
     write_record(
-        scope.engine,
-        scope.space,
-        kind,
-        payload,
-        by=scope.by(by),
-        events=[source.id],
-        text=text,
-        wing=source.wing,
+        scope.engine, scope.space, kind, payload, by=scope.by(by), events=[source.id], text=text, wing=source.wing
     )
     views = (STATEMENTS, FACTS)  # also where the settings leave deriving to settle()
     again(scope.engine, lambda: catch_up(scope.engine, scope.space, views), resumes=True)

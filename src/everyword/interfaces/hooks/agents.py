@@ -94,11 +94,7 @@ AGENTS = {
         hooks="hooks.json",
         servers="mcp.json",
         # It has no hook after which its transcript could be read, so each reply is saved as it comes.
-        events={
-            "SessionStart": "sessionStart",
-            "UserPromptSubmit": "beforeSubmitPrompt",
-            "Stop": "afterAgentResponse",
-        },
+        events={"SessionStart": "sessionStart", "UserPromptSubmit": "beforeSubmitPrompt", "Stop": "afterAgentResponse"},
         hook={"timeout": 10},
         in_groups=False,
         answer="additional_context",

@@ -242,10 +242,7 @@ _TEXT: Schema = {"pattern": f"[^{_BLANKS}]", "minLength": 1}
 _EVENT_ID: Schema = {"pattern": "^ev_[0-9a-f]{32}$"}
 # The years 1 to 9999, in seconds since 1970.
 _MOMENT: Schema = {"minimum": -62_135_596_800, "maximum": 253_402_300_799}
-_POSITION: Schema = {
-    "pattern": r"^(now|[a-z_]{1,30}\.[0-9]{1,18}(,[a-z_]{1,30}\.[0-9]{1,18})*)$",
-    "maxLength": 900,
-}
+_POSITION: Schema = {"pattern": r"^(now|[a-z_]{1,30}\.[0-9]{1,18}(,[a-z_]{1,30}\.[0-9]{1,18})*)$", "maxLength": 900}
 
 _BY_NAME: dict[str, Schema] = {
     **dict.fromkeys(("space", "wing", "session", "speaker", "tag", "key"), _NAME),

@@ -212,10 +212,7 @@ async def _operation(service: Service, route: OperationRoute, request: Request) 
         return json_response(result, request)
 
     response = await service.run(
-        service.pool_for(pool_of(route.operation), len(body)),
-        answer,
-        caller=caller,
-        space=where.get("space"),
+        service.pool_for(pool_of(route.operation), len(body)), answer, caller=caller, space=where.get("space")
     )
     if not route.operation.read_only:
         service.notify_change()

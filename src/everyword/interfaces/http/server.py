@@ -258,12 +258,7 @@ class LimitedProtocol(H11Protocol):
     """
 
     def __init__(
-        self,
-        settings: ServiceSettings,
-        idle: OrderedDict[LimitedProtocol, None],
-        most: int,
-        *args: Any,
-        **options: Any,
+        self, settings: ServiceSettings, idle: OrderedDict[LimitedProtocol, None], most: int, *args: Any, **options: Any
     ) -> None:
         super().__init__(*args, **options)
         self.conn = _StrictConnection(self)

@@ -80,8 +80,7 @@ def _serve(given: argparse.Namespace, memory: str) -> None:
 
         if given.host not in LOOPBACK and not token:
             raise InvalidSetting(
-                f"Serving on {given.host} needs a token.",
-                fix="Set EVERYWORD_MCP_TOKEN, or serve on 127.0.0.1.",
+                f"Serving on {given.host} needs a token.", fix="Set EVERYWORD_MCP_TOKEN, or serve on 127.0.0.1."
             )
     from everyword.interfaces.mcp import OpenMemory
     from everyword.interfaces.mcp.server import serve_http, serve_stdio

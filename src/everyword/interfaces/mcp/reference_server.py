@@ -28,10 +28,7 @@ Relation = tuple[str, str, str]  # from, to, relationType
 
 
 def _list_of(**properties: Any) -> dict[str, Any]:
-    return {
-        "type": "array",
-        "items": {"type": "object", "properties": properties, "required": list(properties)},
-    }
+    return {"type": "array", "items": {"type": "object", "properties": properties, "required": list(properties)}}
 
 
 _ENTITIES = {"entities": _list_of(name=_TEXT, entityType=_TEXT, observations=_TEXTS)}

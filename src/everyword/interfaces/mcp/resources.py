@@ -55,12 +55,7 @@ def page(opened: OpenMemory, cursor: str | None) -> Json:
 def _fixed(opened: OpenMemory) -> list[Json]:
     listed = [{"uri": SESSIONS, "name": "sessions", "title": "Sessions", "mimeType": "application/json"}]
     return listed + [
-        {
-            "uri": uri,
-            "name": operation.name,
-            "description": operation.summary,
-            "mimeType": "application/json",
-        }
+        {"uri": uri, "name": operation.name, "description": operation.summary, "mimeType": "application/json"}
         for uri, operation in _OPERATIONS.items()
         if opened.wing is None or operation.scope == "wing"  # others would tell of other wings
     ]

@@ -51,11 +51,7 @@ OFFERS = (
         advice="Like recall, but one text within a token budget, with dates and sources.",
         core=("query", "budget"),
     ),
-    Offer(
-        operation="ask",
-        advice="For a question with one answer: a name, a place, a date.",
-        core=("query",),
-    ),
+    Offer(operation="ask", advice="For a question with one answer: a name, a place, a date.", core=("query",)),
     Offer(operation="wake_up", advice="Use it once, at the start of a conversation.", core=("topic",)),
     Offer(operation="show", advice="Use it to read the full text of a hit."),
     Offer(operation="sessions"),

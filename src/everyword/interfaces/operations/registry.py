@@ -340,9 +340,7 @@ _OPERATIONS: dict[str, Unnamed] = {
     ),
     "edits": _lists("list merges and splits, with the numbers that `undo` takes", method="graph.edits"),
     "undo": writes(
-        "revert a merge or split",
-        required("number", "its number, as `edits` lists it", INTEGER),
-        method="graph.undo",
+        "revert a merge or split", required("number", "its number, as `edits` lists it", INTEGER), method="graph.undo"
     ),
     "intents": _lists(
         "list open goals, each with its quotes",
@@ -541,10 +539,7 @@ _API_OPERATIONS: dict[str, Unnamed] = {
         result="facts",
     ),
     "intent": _reads(
-        "read one intent by its id, whatever its status",
-        required("id", "an intent's id"),
-        _NOW,
-        method="intents.get",
+        "read one intent by its id, whatever its status", required("id", "an intent's id"), _NOW, method="intents.get"
     ),
     "jobs": _lists("list queued jobs, oldest first", _limit(100), method="admin.jobs"),
     "map": _reads(
