@@ -24,11 +24,12 @@ from everyword.api.arguments import (
     checked_limit,
     checked_order,
     checked_question,
-    chosen,
     name_to_find,
     recipe_of,
+    required_choice,
     settings_of,
     spelled_out,
+    time_or_none,
 )
 from everyword.api.scope import Scope, in_pages, public, public_in_steps
 from everyword.api.statements import (
@@ -73,7 +74,7 @@ from everyword.types.intents import Identity, WakeUp
 from everyword.types.records import Reason
 from everyword.types.service import NOW, Feed
 from everyword.types.statements import History, Statement, Status
-from everyword.types.times import Clock, as_datetime, from_micros, utc_now
+from everyword.types.times import Clock, from_micros, utc_now
 
 # Only what `open` and `add` need is imported here; all else where it is needed, so that a new process starts sooner.
 if TYPE_CHECKING:
@@ -670,7 +671,7 @@ class Memory:
             )
         raw_ids = None if ids is None else [checked_id(id) for id in ids]
         keys = None if keys is None else [name_to_find("key", key, self.scope.engine.settings) for key in keys]
-        end = None if before is None else as_datetime(before, "before")
+        end = time_or_none(before, "before")
         which = self.scope.filter(wing=wing, session=session, speaker=speaker, until=end)
 
         def seqs_of(reader: Reader) -> Seqs:
@@ -766,10 +767,7 @@ def _kind_of_change(what: str) -> ChangeKind:
     """Read what somebody wants to be told of."""
     from everyword.jobs.feed import ChangeKind
 
-    found = chosen(ChangeKind, "what", what)
-    if found is None:
-        raise InvalidInput("Parameter `what` is missing.", fix=f"Choose one of {', '.join(ChangeKind)}.")
-    return found
+    return required_choice(ChangeKind, "what", what)
 
 
 def parts() -> dict[str, type[Any]]:

@@ -180,9 +180,8 @@ class Admin:
         """
         most = checked_limit(limit)
         wanted = chosen(RecordKind, "kind", kind)
-        kinds = [one.value for one in RecordKind] if wanted is None else [wanted.value]
         with self.scope.reader() as reader:
-            found = reader.records(kinds)
+            found = reader.records([one.value for one in RecordKind if wanted in (None, one)])
         return [record_of(one.event) for one in found if self.scope.wing in (None, one.event.wing)][:most]
 
     @public

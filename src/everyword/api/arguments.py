@@ -94,10 +94,7 @@ def filter_of(settings: Settings, handle_wing: str | None, given: Conditions) ->
     wing = given.get("wing")
     if wing is not None and handle_wing is not None and wing != handle_wing:
         raise InvalidFilter(f"This handle sees only the wing {handle_wing!r}; read {wing!r} from the memory itself.")
-    times = {
-        field: None if (time := given.get(field)) is None else as_datetime(cast(Time, time), field)
-        for field in ("since", "until", "as_of")
-    }
+    times = {field: time_or_none(given.get(field), field) for field in ("since", "until", "as_of")}
     checked_span(times["since"], times["until"])
     return Filter(
         wing=handle_wing if wing is None else wing,
@@ -184,14 +181,27 @@ def checked_limit(limit: object) -> int:
     return NO_LIMIT if limit is None else checked_count("limit", limit, NO_LIMIT)
 
 
+def time_or_none(given: Time | None, name: str) -> datetime | None:
+    """Read a time that may be left out."""
+    return None if given is None else as_datetime(given, name)
+
+
+def required_choice(choices: type[Choice], name: str, given: str) -> Choice:
+    """Convert a word that must be given to its enum member."""
+    found = chosen(choices, name, given)
+    if found is None:
+        raise InvalidInput(f"{name} is missing.", fix=f"Choose one of {', '.join(choices)}.")
+    return found
+
+
 def chosen(choices: type[Choice], name: str, given: str | None, *, also: str | None = None) -> Choice | None:
-    """Convert a word to its enum member; None stays None. also: another valid word, for the error message."""
-    if given is None:
+    """Convert a word to its enum member; None stays None, and so does `also`, a word for all of them."""
+    if given in (None, also):
         return None
     try:
         return choices(given)
     except ValueError as error:
-        known = ", ".join([choice.value for choice in choices] + ([also] if also else []))
+        known = ", ".join([*choices, *([also] if also else [])])
         raise InvalidFilter(f"Unknown {name} {given!r}.", fix=f"Choose one of {known}.") from error
 
 

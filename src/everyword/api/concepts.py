@@ -7,12 +7,11 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from everyword.api.arguments import NO_LIMIT, Time, checked_count, checked_limit
+from everyword.api.arguments import NO_LIMIT, Time, checked_count, checked_limit, time_or_none
 from everyword.api.intents import intents_of_the_minute
 from everyword.api.scope import Scope, in_pages, public, public_in_steps
 from everyword.engine.retry import again
 from everyword.errors import NotFound, OutOfDate
-from everyword.jobs.deriver import catch_up
 from everyword.knowledge.concept_labels import reworded
 from everyword.storage.protocol import Reader
 from everyword.storage.rows import CONCEPTS, STATEMENTS, Member
@@ -21,7 +20,7 @@ from everyword.types.concepts import Concept, ConceptEdge, ConceptView, Folded, 
 from everyword.types.events import Event
 from everyword.types.intents import Palace, Window
 from everyword.types.records import RecordKind
-from everyword.types.times import as_datetime, from_micros
+from everyword.types.times import from_micros
 
 _LONGEST_STORY = 2_000  # entries of the journal
 _MOST_QUOTED = 240  # characters of an event beside a concept; `get` has the rest
@@ -49,7 +48,7 @@ class Concepts:
     @public
     def get(self, id: str, *, as_of: Time | None = None) -> ConceptView:
         """Read one concept with its events, its edges and its story."""
-        then = None if as_of is None else as_datetime(as_of, "as_of")
+        then = time_or_none(as_of, "as_of")
         with self.scope.reader(CONCEPTS) as reader:
             # What is no id is looked for nowhere: stores take several ids at once, and not every text among them.
             ids = [id] if isinstance(id, str) and id.isascii() and id.isprintable() else []
@@ -74,7 +73,7 @@ class Concepts:
         if dry_run:
             return again(engine, lambda: would_fold(engine, space))
         before = again(engine, self._last_entry)
-        done = again(engine, lambda: catch_up(engine, space, (CONCEPTS,)), resumes=True)
+        done = self.scope.derive(CONCEPTS)
         entries = again(engine, lambda: self._entries_after(before))
         return Folded(events=done, waiting=count_waiting(engine, space), dry_run=False, entries=tuple(entries))
 
@@ -95,23 +94,13 @@ class Concepts:
 
         The entry of taking back can be taken back in turn. by: who takes it back (default: "user").
         """
-        from everyword.ingest.write import write_record
         from everyword.knowledge.concepts import undo_payload
 
-        engine, space = self.scope.engine, self.scope.space
-        entry = again(engine, lambda: self._entry(id))
+        entry, wing = again(self.scope.engine, lambda: self._entry(id)), self.scope.wing
         # In the log, so that a rebuild comes to the same graph.
-        write_record(
-            engine,
-            space,
-            RecordKind.UNDO_CHANGE,
-            undo_payload(entry),
-            by=self.scope.by(by),
-            events=entry.events,
-            wing=self.scope.wing,
-        )
+        self.scope.record(RecordKind.UNDO_CHANGE, undo_payload(entry), by=by, events=entry.events, wing=wing)
         self._read_events()
-        again(engine, lambda: catch_up(engine, space, (CONCEPTS,)), resumes=True)
+        self.scope.derive(CONCEPTS)
         return replace(entry, undone=True)
 
     @public
@@ -123,7 +112,7 @@ class Concepts:
         from everyword.knowledge.window import window_in
 
         checked_count("budget", budget, 1_000_000)
-        known = None if as_of is None else as_datetime(as_of, "as_of")
+        known = time_or_none(as_of, "as_of")
         moment = known if now is None and known is not None else self.scope.moment(now)
         with self.scope.reader(STATEMENTS, CONCEPTS) as reader:
             return window_in(
@@ -149,14 +138,13 @@ class Concepts:
         checked_count("rooms", rooms, _MOST_SHOWN)
         checked_count("drawers", drawers, _MOST_SHOWN)
         with self.scope.reader(CONCEPTS, STATEMENTS) as reader:
-            known = None if as_of is None else as_datetime(as_of, "as_of")
-            return palace_in(reader, wing=self.scope.wing, rooms=rooms, drawers=drawers, as_of=known)
+            then = time_or_none(as_of, "as_of")
+            return palace_in(reader, wing=self.scope.wing, rooms=rooms, drawers=drawers, as_of=then)
 
     def _read_events(self) -> None:
         """Bring statements up to date: concepts are made of events that state something."""
-        engine, space = self.scope.engine, self.scope.space
-        if engine.settings.extract:
-            again(engine, lambda: catch_up(engine, space, (STATEMENTS,)), resumes=True)
+        if self.scope.engine.settings.extract:
+            self.scope.derive(STATEMENTS)
 
     def _last_entry(self) -> int:
         with self.scope.reader() as reader:
@@ -228,7 +216,7 @@ def quote_of(event: Event) -> str:
 def list_concepts(scope: Scope, *, about: str | None, as_of: Time | None, limit: int | None) -> list[Concept]:
     """List concepts, the strongest and freshest first."""
     most = checked_limit(limit)
-    then = None if as_of is None else as_datetime(as_of, "as_of")
+    then = time_or_none(as_of, "as_of")
     if then is None and scope.wing is None:
         with scope.reader(CONCEPTS) as reader:
             listed = reader.strongest_concepts(limit=most if about is None else NO_LIMIT)

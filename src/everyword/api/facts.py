@@ -8,7 +8,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from everyword.api.arguments import NO_LIMIT, Time, checked_limit, checked_relation, chosen
+from everyword.api.arguments import NO_LIMIT, Time, checked_limit, checked_relation, chosen, time_or_none
 from everyword.api.scope import Scope
 from everyword.errors import InvalidInput, NotFound
 from everyword.knowledge.names import find_entity, read_entities, with_names
@@ -17,7 +17,7 @@ from everyword.storage.rows import FACTS, FactFilter
 from everyword.types.events import Filter
 from everyword.types.graph import RELATIONS, Entity, EntityType, Fact, name_key
 from everyword.types.records import RecordKind
-from everyword.types.times import as_datetime, from_micros, to_micros
+from everyword.types.times import from_micros, to_micros
 
 _OF_STATEMENTS = (RecordKind.CORRECTION.value, RecordKind.RETRACTION.value)  # edits that make or end facts
 
@@ -41,8 +41,7 @@ def list_facts(
     limit: int | None = None,
 ) -> list[Fact]:
     """List facts, by subject and relation."""
-    true_at = None if as_of is None else as_datetime(as_of, "as_of")
-    most = checked_limit(limit)
+    most, true_at = checked_limit(limit), time_or_none(as_of, "as_of")
     which = FactFilter(relation=None if relation is None else checked_relation(relation), as_of=true_at)
     with scope.reader(FACTS) as reader:
         home = None if subject is None else find_one(scope, reader, subject).id
@@ -129,7 +128,7 @@ def _folded(
     """Fold what some events claim: those of a wing, or those that were known at a time."""
     from everyword.knowledge.timeline import timeline
 
-    moment = None if known_at is None else as_datetime(known_at, "known_at")
+    moment = time_or_none(known_at, "known_at")
     seqs = reader.matching(Filter(wing=scope.wing, as_of=moment))
     allowed = set[int]() if seqs is None else set(seqs.tolist())
     for edit in reader.records(_OF_STATEMENTS):  # those that were made in this wing, and by this time

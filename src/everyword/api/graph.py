@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal
 
-from everyword.api.arguments import NO_LIMIT, Time, checked_count, checked_limit, checked_span
+from everyword.api.arguments import NO_LIMIT, Time, checked_count, checked_limit, checked_span, time_or_none
 from everyword.api.concepts import list_concepts, quote_of
 from everyword.api.facts import checked_entity_name, facts_about, find_one, list_entities, list_facts
 from everyword.api.intents import read_intents
@@ -50,8 +50,7 @@ class Graph:
 
         since/until: only what held or happened in this window (until is exclusive).
         """
-        first = None if since is None else as_datetime(since, "since")
-        last = None if until is None else as_datetime(until, "until")
+        first, last = time_or_none(since, "since"), time_or_none(until, "until")
         checked_span(first, last)
         most = checked_limit(limit)
         with self.scope.reader(FACTS) as reader:

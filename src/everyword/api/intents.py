@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from everyword.api.arguments import NO_LIMIT, Time, checked_count, checked_text, chosen
+from everyword.api.arguments import NO_LIMIT, Time, checked_count, checked_text, chosen, required_choice, time_or_none
 from everyword.api.scope import Scope, public, public_in_steps
 from everyword.engine.retry import again
 from everyword.errors import InvalidInput, NotFound
@@ -13,7 +13,6 @@ from everyword.storage.rows import CONCEPTS, STATEMENTS
 from everyword.types.events import Event
 from everyword.types.intents import LIVE, Intent, IntentAnswer, IntentCategory, IntentStatus
 from everyword.types.records import RecordKind
-from everyword.types.times import as_datetime
 
 # What computes attention is imported where it is needed: a process that only asks should not pay for it.
 
@@ -42,7 +41,7 @@ class Intents:
         status: by default what is pending or scheduled; "resolved", "rejected", "deferred", "expired" or "any".
         category: "task" or "plan". as_of: by what was known then.
         """
-        wanted = None if status in (None, _ANY) else chosen(IntentStatus, "status", status, also=_ANY)
+        wanted = chosen(IntentStatus, "status", status, also=_ANY)
         kind = chosen(IntentCategory, "category", category)
         most = checked_count("limit", limit, NO_LIMIT)
         statuses = (wanted,) if wanted is not None else LIVE if status is None else tuple(IntentStatus)
@@ -67,30 +66,17 @@ class Intents:
         intent's category, so that more or less of its kind is shown; what was rejected is never shown again. until: not
         before this time, for "defer". by: who answers (default: "user").
         """
-        # Imported here: a process that only asks should not pay for what reads events.
-        from everyword.ingest.write import write_record
         from everyword.knowledge.intents import answering
 
-        said = chosen(IntentAnswer, "answer", answer)
-        if said is None:
-            raise InvalidInput("answer is missing.", fix=f"Choose one of {', '.join(IntentAnswer)}.")
+        said = required_choice(IntentAnswer, "answer", answer)
         if (said is IntentAnswer.MODIFY) != (text is not None):
             raise InvalidInput("modify needs text, the intent in your own words; other answers take none.")
         if until is not None and said is not IntentAnswer.DEFER:
             raise InvalidInput("Only defer takes until.")
-        moment = None if until is None else as_datetime(until, "until")
+        moment = time_or_none(until, "until")
         known, source = again(self.scope.engine, lambda: _with_source(self.scope, id))
-        words = None if text is None else checked_text("text", text)
-        write_record(
-            self.scope.engine,
-            self.scope.space,
-            RecordKind.FEEDBACK,
-            answering(known.id, said, moment),
-            by=self.scope.by(by),
-            events=known.events,
-            text=words or "",
-            wing=source.wing,
-        )
+        payload, words = answering(known.id, said, moment), "" if text is None else checked_text("text", text)
+        self.scope.record(RecordKind.FEEDBACK, payload, by=by, events=known.events, text=words, wing=source.wing)
         return again(self.scope.engine, lambda: _find(self.scope, id, None))
 
 
@@ -106,7 +92,7 @@ def read_intents(scope: Scope, now: Time | None = None, as_of: Time | None = Non
     """Compute all intents as they stand at a time; without one, as they stand this minute."""
     from everyword.knowledge.intents import intents_in
 
-    known = None if as_of is None else as_datetime(as_of, "as_of")
+    known = time_or_none(as_of, "as_of")
     moment = known if now is None and known is not None else scope.moment(now)
     with scope.reader(STATEMENTS, CONCEPTS) as reader:
         if now is None and known is None:
@@ -123,8 +109,4 @@ def _find(scope: Scope, id: str, now: Time | None) -> Intent:
 
 def _with_source(scope: Scope, id: str) -> tuple[Intent, Event]:
     known = _find(scope, id, None)
-    with scope.reader() as reader:
-        source = next(iter(reader.known([known.grounds[0].event_id]).values()), None)
-    if source is None:
-        raise NotFound(f"The event of the intent {id} was forgotten just now.")
-    return known, source.event
+    return known, scope.source(known.grounds[0].event_id, f"intent {id}")

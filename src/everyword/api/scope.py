@@ -30,10 +30,11 @@ from everyword.api import arguments
 from everyword.api.arguments import NO_LIMIT, Conditions, Time, filter_of
 from everyword.engine.engine import Engine
 from everyword.engine.retry import again, repeatable
-from everyword.errors import EverywordError, InvalidInput, StoreCorrupt, StoreError
+from everyword.errors import EverywordError, InvalidInput, NotFound, StoreCorrupt, StoreError
 from everyword.jobs.deriver import behind, catch_up, with_sources
 from everyword.storage.protocol import Reader, Store, Writer
-from everyword.types.events import Filter
+from everyword.types.events import Event, Filter, Json
+from everyword.types.records import RecordKind
 from everyword.types.times import as_datetime
 
 _UNTRACED = ("pulse", "changes")  # what programs poll
@@ -76,9 +77,23 @@ class Scope(Struct, frozen=True):
             pass
         return self.engine.store.writer(self.space)
 
-    def by(self, given: str | None) -> str | None:
-        """Name the author of an edit."""
-        return given if self.editor is None else self.editor
+    def derive(self, *views: str) -> int:
+        """Bring views up to date, however long it takes; count the events that were applied."""
+        return again(self.engine, lambda: catch_up(self.engine, self.space, views), resumes=True)
+
+    def record(self, kind: RecordKind, payload: Mapping[str, Json], *, by: str | None, **more: Any) -> None:
+        """Write an edit into the log; more: as `write_record` takes it."""
+        from everyword.ingest.write import write_record  # it imports what reads events: not for who only asks
+
+        write_record(self.engine, self.space, kind, payload, by=by if self.editor is None else self.editor, **more)
+
+    def source(self, event_id: str, of_what: str) -> Event:
+        """Read the event that something rests on."""
+        with self.reader() as reader:
+            found = next(iter(reader.known([event_id]).values()), None)
+        if found is None:
+            raise NotFound(f"The event of the {of_what} was forgotten just now.")
+        return found.event
 
     def moment(self, now: Time | None) -> datetime:
         """Read the asker's clock, or the engine's."""

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from everyword.api.arguments import Time, checked_id, checked_text, chosen
+from everyword.api.arguments import Time, checked_id, checked_text, chosen, time_or_none
 from everyword.api.scope import Scope
 from everyword.engine.retry import again
 from everyword.errors import InvalidInput, NotFound, OutOfDate
-from everyword.jobs.deriver import catch_up
 from everyword.storage.protocol import Reader
 from everyword.storage.rows import FACTS, STATEMENTS, StatementFilter
 from everyword.types.events import Change, Event, Json
 from everyword.types.records import Reason, RecordKind
 from everyword.types.statements import History, Statement, StatementKind, Status, Version
-from everyword.types.times import as_datetime
 
 _ANY = "any"
 
@@ -75,7 +73,7 @@ def retract_statement(scope: Scope, id: str, *, reason: str, at: Time | None, by
     if at is not None and why is not Reason.ENDED:
         raise InvalidInput("Only reason='ended' takes at; what was never true has no end.")
     known, source = again(scope.engine, lambda: _current(scope, id))
-    ended = None if at is None else as_datetime(at, "at")
+    ended = time_or_none(at, "at")
     if ended is not None and known.valid_from is not None and ended < known.valid_from:
         raise InvalidInput(f"It can't have ended before it began, {known.valid_from.isoformat()}.")
     from everyword.knowledge.comparing import payload_of  # not for a process that only asks
@@ -91,10 +89,10 @@ def statement_filter(
     return StatementFilter(
         kind=chosen(StatementKind, "kind", kind),
         about=about,
-        status=None if status == _ANY else chosen(Status, "status", status, also=_ANY),
+        status=chosen(Status, "status", status, also=_ANY),
         tag=tag,
         wing=scope.wing,
-        as_of=None if as_of is None else as_datetime(as_of, "as_of"),
+        as_of=time_or_none(as_of, "as_of"),
     )
 
 
@@ -131,14 +129,8 @@ def _edit(
     by: str | None,
 ) -> Statement:
     """Write the record that changes a statement; return what holds then, or the statement that was taken back."""
-    # Imported here: a process that only asks should not pay for what reads events.
-    from everyword.ingest.write import write_record
-
-    write_record(
-        scope.engine, scope.space, kind, payload, by=scope.by(by), events=[source.id], text=text, wing=source.wing
-    )
-    views = (STATEMENTS, FACTS)  # also where the settings leave deriving to settle()
-    again(scope.engine, lambda: catch_up(scope.engine, scope.space, views), resumes=True)
+    scope.record(kind, payload, by=by, events=[source.id], text=text, wing=source.wing)
+    scope.derive(STATEMENTS, FACTS)  # also where the settings leave deriving to settle()
 
     def outcome() -> Statement:
         with scope.reader(STATEMENTS) as reader:
@@ -149,8 +141,4 @@ def _edit(
 
 
 def _source(scope: Scope, known: Statement) -> Event:
-    with scope.reader() as reader:
-        source = next(iter(reader.known([known.event_id]).values()), None)
-    if source is None:
-        raise NotFound(f"The event of the statement {known.id} was forgotten just now.")
-    return source.event
+    return scope.source(known.event_id, f"statement {known.id}")

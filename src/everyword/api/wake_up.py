@@ -53,16 +53,13 @@ def write_wake_up(scope: Scope, budget: int, *, wing: str | None, topic: str | N
 
 def set_identity(scope: Scope, text: str, *, wing: str | None, by: str | None, redact: str | None) -> None:
     """Write a new identity into the log."""
-    from everyword.ingest.write import write_record
-
     words = checked_text("text", text).strip()
     if len(words) > _MOST_IDENTITY_CHARS:
         raise InvalidInput(
             f"An identity has at most {_MOST_IDENTITY_CHARS:,} characters; this one has {len(words):,}.",
             fix="Say who the agent is in two or three sentences, and `add` the rest.",
         )
-    kind = RecordKind.IDENTITY
-    write_record(scope.engine, scope.space, kind, {}, by=scope.by(by), text=words, wing=wing, redact=redact)
+    scope.record(RecordKind.IDENTITY, {}, by=by, text=words, wing=wing, redact=redact)
 
 
 def read_identity(scope: Scope, reader: Reader, wing: str | None) -> Identity | None:
