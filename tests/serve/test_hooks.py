@@ -17,8 +17,7 @@ from typing import Any
 import pytest
 
 from everyword import Memory
-from everyword.interfaces import hooks
-from everyword.interfaces.hooks import client, state
+from everyword.interfaces.hooks import client, run_hook, state
 from everyword.interfaces.hooks.actions import HookActions
 from everyword.interfaces.hooks.state import HookSettings, save
 from everyword.models.tokenizers import load_tokenizer
@@ -82,7 +81,7 @@ def work(home: str) -> Iterator[HookActions]:
 
 def run(home: str, event: str, **said: Any) -> int:
     payload = {"hook_event_name": event, "session_id": SESSION, "cwd": "/home/ana/harbour", **said}
-    return hooks.main(["run", "--home", home], io.BytesIO(json.dumps(payload).encode()))
+    return run_hook.main(["run", "--home", home], io.BytesIO(json.dumps(payload).encode()))
 
 
 def kept(home: str, *, at_least: int = 0) -> list[str]:
@@ -228,12 +227,12 @@ def test_what_was_left_by_a_session_that_died_is_saved_later(work: HookActions, 
 @pytest.fixture
 def saved_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Save in this process, where the test is about what is saved; another one would take half a second each time."""
-    monkeypatch.setattr(client, "start_detached", lambda *given: hooks.main(list(given)))
+    monkeypatch.setattr(client, "start_detached", lambda *given: run_hook.main(list(given)))
 
 
 def agent_hook(home: str, agent: str, **payload: Any) -> int:
     said = io.BytesIO(json.dumps(payload).encode())
-    return hooks.main(["run", "--agent", agent, "--home", home], said)
+    return run_hook.main(["run", "--agent", agent, "--home", home], said)
 
 
 @pytest.mark.usefixtures("saved_here")
@@ -601,7 +600,7 @@ def test_nonsense_ends_with_zero_and_a_line_in_the_log(
     home: str, said: bytes, capsys: pytest.CaptureFixture[str]
 ) -> None:
     set_up(home)
-    assert hooks.main(["run", "--home", home], io.BytesIO(said)) == 0
+    assert run_hook.main(["run", "--home", home], io.BytesIO(said)) == 0
     assert capsys.readouterr().out == ""
     assert (Path(home) / state.LOG_FILE).read_text()
 

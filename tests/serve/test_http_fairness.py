@@ -21,7 +21,7 @@ import pytest
 from tests.serve.service import bearer, problem, serving
 
 from everyword import Memory
-from everyword.interfaces.http.background import Pool
+from everyword.interfaces.http.background import FairPool
 from everyword.models.embedders import HashingEmbedder
 
 LARGE_TEXT = 70_000  # characters: about 11 s of embedding on two cores
@@ -197,7 +197,7 @@ def test_the_pool_alternates_between_keys_and_between_the_spaces_of_a_key() -> N
     gate = threading.Event()
 
     async def run() -> None:
-        pool = Pool("test", threads=1, most_waiting=100)
+        pool = FairPool("test", threads=1, most_waiting=100)
         tasks = [asyncio.create_task(pool.run(lambda: gate.wait(10), key="first"))]
         await asyncio.sleep(0.05)
         order = [*(("a", "x", f"ax{n}") for n in range(3)), *(("a", "y", f"ay{n}") for n in range(2)), ("b", "z", "bz")]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from everyword.extras import optional
-from everyword.interfaces.adapters.conversations import Conversation, Item, Said
+from everyword.interfaces.adapters.conversations import Conversation, Item, ItemText
 from everyword.interfaces.adapters.documents import AnyMemory, as_memory, finished, to_json_text
 
 if TYPE_CHECKING:
@@ -95,9 +95,9 @@ class EverywordHistoryProvider(HistoryProvider):
         return Conversation(self._memory, "agent-framework", session_id or _NO_SESSION, said=_said, **self._options)
 
 
-def _said(item: Item) -> Said:
+def _said(item: Item) -> ItemText:
     message = Message.from_dict(item)
     if message.text.strip():
         author = None if message.author_name == _UNNAMED else message.author_name
-        return Said(role=str(message.role), text=message.text, speaker=author)
-    return Said(role="tool", text=to_json_text(item.get("contents") or []))
+        return ItemText(role=str(message.role), text=message.text, speaker=author)
+    return ItemText(role="tool", text=to_json_text(item.get("contents") or []))

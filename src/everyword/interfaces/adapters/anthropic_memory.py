@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from everyword.errors import EverywordError, InvalidInput, NotFound
 from everyword.extras import optional
 from everyword.ingest.importers.sources import is_plain
-from everyword.interfaces.adapters.documents import AnyMemory, Change, Entry, Ledger, Redactor, in_thread
+from everyword.interfaces.adapters.documents import AnyMemory, Entry, Ledger, NewEntry, Redactor, in_thread
 from everyword.text.rendering import within_line
 from everyword.types.events import Json
 
@@ -140,7 +140,7 @@ class MemoryFiles:
         """Write a new file."""
         place = _checked(path)
 
-        def decide(files: Files) -> tuple[list[Change], str]:
+        def decide(files: Files) -> tuple[list[NewEntry], str]:
             if place == ROOT or place in files or _is_folder(place, files):
                 raise InvalidInput(f"File {path} already exists")
             _check_parents(place, path, files)
@@ -152,7 +152,7 @@ class MemoryFiles:
         """Replace a text that occurs once."""
         place = _checked(path)
 
-        def decide(files: Files) -> tuple[list[Change], str]:
+        def decide(files: Files) -> tuple[list[NewEntry], str]:
             content = _content(place, path, files)
             _check_once(old_str, path, content)
             at = content.find(old_str)
@@ -167,7 +167,7 @@ class MemoryFiles:
         """Insert text after a line; 0 is the start of the file."""
         place = _checked(path)
 
-        def decide(files: Files) -> tuple[list[Change], str]:
+        def decide(files: Files) -> tuple[list[NewEntry], str]:
             lines = _content(place, path, files).split("\n")
             if lines[-1] == "":
                 lines.pop()
@@ -188,7 +188,7 @@ class MemoryFiles:
         if place == ROOT:
             raise InvalidInput(f"Cannot delete the {ROOT} directory itself")
 
-        def decide(files: Files) -> tuple[list[Change], str]:
+        def decide(files: Files) -> tuple[list[NewEntry], str]:
             if place not in files and not _is_folder(place, files):
                 raise NotFound(f"The path {path} does not exist")
             gone = [_gone(name, f"Deleted {name}") for name in files if _is_at(name, place)]
@@ -202,7 +202,7 @@ class MemoryFiles:
         if old == ROOT:
             raise InvalidInput(f"Cannot rename the {ROOT} directory itself")
 
-        def decide(files: Files) -> tuple[list[Change], str]:
+        def decide(files: Files) -> tuple[list[NewEntry], str]:
             if new == ROOT or new in files or _is_folder(new, files):
                 raise InvalidInput(f"The destination {new_path} already exists")
             if old not in files and not _is_folder(old, files):
@@ -224,23 +224,23 @@ class MemoryFiles:
             self._ledger.memory.forget(ids=ids)
         return "All memory cleared"
 
-    def _change(self, decide: Callable[[Files], tuple[list[Change], str]]) -> str:
+    def _change(self, decide: Callable[[Files], tuple[list[NewEntry], str]]) -> str:
         return self._ledger.append(lambda entries: decide(_fold(entries)))
 
 
 # Events
 
 
-def _write(place: str, content: str) -> Change:
+def _write(place: str, content: str) -> NewEntry:
     meaning: dict[str, Json] = {"do": "write", "path": place}
     if content.strip():
-        return Change(text=content, session=place, meaning=meaning)
+        return NewEntry(text=content, session=place, meaning=meaning)
     # An event can't be empty; a file can.
-    return Change(text=f"{place} is empty", session=place, meaning={**meaning, "content": content})
+    return NewEntry(text=f"{place} is empty", session=place, meaning={**meaning, "content": content})
 
 
-def _gone(place: str, text: str) -> Change:
-    return Change(text=text, session=place, meaning={"do": "delete", "path": place})
+def _gone(place: str, text: str) -> NewEntry:
+    return NewEntry(text=text, session=place, meaning={"do": "delete", "path": place})
 
 
 def _fold(entries: Sequence[Entry]) -> Files:

@@ -32,7 +32,7 @@ from everyword.types.trust import Source
 Item = dict[str, Any]
 
 
-class Said(Struct, frozen=True, kw_only=True):
+class ItemText(Struct, frozen=True, kw_only=True):
     """What an item says, for people and for recall."""
 
     role: str
@@ -49,7 +49,7 @@ class Conversation:
         name: str,
         session: str,
         *,
-        said: Callable[[Item], Said],
+        said: Callable[[Item], ItemText],
         wing: str | None = None,
         user: str | None = None,
         agent: str | None = None,

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, Literal, cast
 
 from everyword.extras import optional
-from everyword.interfaces.adapters.documents import AnyMemory, Document, Documents, Draft, Redactor, Where, levels
+from everyword.interfaces.adapters.documents import AnyMemory, Document, Documents, NewVersion, Redactor, Where, levels
 
 with optional("crewai"):
     from crewai import Memory
@@ -173,10 +173,10 @@ class _Records:
             child_scopes=self.list_scopes(scope),
         )
 
-    def _draft(self, record: MemoryRecord) -> Draft:
+    def _draft(self, record: MemoryRecord) -> NewVersion:
         body = self._redactor.json(record.model_dump(mode="json", exclude={"content"}))
         labels = levels(_parts(record.scope))
-        return Draft(key=record.id, text=self._redactor.text(record.content), body=body, labels=labels)
+        return NewVersion(key=record.id, text=self._redactor.text(record.content), body=body, labels=labels)
 
 
 def _record(document: Document) -> MemoryRecord:

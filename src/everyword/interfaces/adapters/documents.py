@@ -120,7 +120,7 @@ class Document(Struct, frozen=True, kw_only=True):
     scores: tuple[Score, ...] = ()  # of each stage of recall
 
 
-class Draft(Struct, frozen=True, kw_only=True):
+class NewVersion(Struct, frozen=True, kw_only=True):
     """A version to write."""
 
     key: str
@@ -152,7 +152,7 @@ class Documents:
         self.name = name
         self._speaker = None if said_by_others else name
 
-    def write(self, drafts: Sequence[Draft]) -> None:
+    def write(self, drafts: Sequence[NewVersion]) -> None:
         """Write new versions in one transaction. Deleting what does not exist changes nothing."""
 
         def versions(race: int) -> list[dict[str, Json]]:
@@ -162,7 +162,7 @@ class Documents:
 
     def delete(self, keys: Iterable[str], *, why: str = "Deleted") -> None:
         """Delete documents and keep their versions in the log."""
-        self.write([Draft(key=key, text=f"{why} {key}", body=None) for key in keys])
+        self.write([NewVersion(key=key, text=f"{why} {key}", body=None) for key in keys])
 
     def amend(self, known: Document, changes: Mapping[str, Json]) -> None:
         """Change members of a document's body without a new version, unless somebody else is changing it."""
@@ -277,7 +277,7 @@ class Documents:
                     changes = {**entry["amends"], **changes}
         return last, None
 
-    def _version(self, draft: Draft, race: int) -> dict[str, Json] | None:
+    def _version(self, draft: NewVersion, race: int) -> dict[str, Json] | None:
         last, known = self._newest(draft.key)
         if draft.body is None and known is None:
             return None
@@ -439,7 +439,7 @@ class Redactor:
         return self._memory.admin.redacted({"meta": dict(value)}, redact=self._redact)["meta"]
 
 
-class Change(Struct, frozen=True, kw_only=True):
+class NewEntry(Struct, frozen=True, kw_only=True):
     """A change to append: text for people and recall, and its meaning for the adapter."""
 
     text: str
@@ -474,7 +474,7 @@ class Ledger:
                 found.append(Entry(number=number, event=event, meaning=meaning))  # pyright: ignore[reportUnknownArgumentType]
         return sorted(found, key=lambda entry: entry.number)
 
-    def append(self, decide: Callable[[Sequence[Entry]], tuple[Sequence[Change], R]]) -> R:
+    def append(self, decide: Callable[[Sequence[Entry]], tuple[Sequence[NewEntry], R]]) -> R:
         """Append what `decide` returns for all changes so far; call it again if another writer was faster."""
         number, result = 0, None
 
@@ -489,7 +489,7 @@ class Ledger:
         write_in_turn(self.memory, self.name, attempt)
         return cast("R", result)
 
-    def _event(self, change: Change, number: int) -> dict[str, Json]:
+    def _event(self, change: NewEntry, number: int) -> dict[str, Json]:
         return {
             "text": change.text,
             "key": f"{self._prefix}{number}",

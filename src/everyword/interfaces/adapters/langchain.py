@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from everyword.extras import optional
-from everyword.interfaces.adapters.conversations import Conversation, Item, Said
+from everyword.interfaces.adapters.conversations import Conversation, Item, ItemText
 from everyword.interfaces.adapters.documents import AnyMemory, as_memory, hit_metadata, to_json_text
 
 with optional("langchain"):
@@ -78,12 +78,12 @@ class EverywordChatMessageHistory(BaseChatMessageHistory):
         self._conversation.clear()
 
 
-def _said(item: Item) -> Said:
+def _said(item: Item) -> ItemText:
     (message,) = messages_from_dict([item])
     role = _ROLES.get(message.type, message.type)
     if message.type == "chat":
         role = str(getattr(message, "role", "user"))
     if message.text:
-        return Said(role=role, text=message.text, speaker=message.name)
+        return ItemText(role=role, text=message.text, speaker=message.name)
     called = getattr(message, "tool_calls", None)
-    return Said(role="tool", text=to_json_text(called or message.content), speaker=message.name)
+    return ItemText(role="tool", text=to_json_text(called or message.content), speaker=message.name)

@@ -19,7 +19,7 @@ from everyword.interfaces.adapters.documents import (
     AnyMemory,
     Document,
     Documents,
-    Draft,
+    NewVersion,
     Redactor,
     Where,
     fits_in_meta,
@@ -185,9 +185,9 @@ class EverywordStore(BaseStore):
 
     # Writes
 
-    def _draft(self, key: str, op: PutOp) -> Draft:
+    def _draft(self, key: str, op: PutOp) -> NewVersion:
         if op.value is None:
-            return Draft(key=key, text=f"Deleted {key}", body=None)
+            return NewVersion(key=key, text=f"Deleted {key}", body=None)
         value = self._redactor.json(op.value)
         words = self._words(value, op.index)
         body: dict[str, Json] = {"namespace": list(op.namespace), "key": op.key, "indexed": bool(words)}
@@ -197,9 +197,9 @@ class EverywordStore(BaseStore):
             labels[_EXPIRES] = 1
         written = json.dumps(value, ensure_ascii=False)  # text, because meta does not keep the order of members
         if not fits_in_meta(value):
-            return Draft(key=key, text=written, body=body, labels=labels)
+            return NewVersion(key=key, text=written, body=body, labels=labels)
         text = self._redactor.text(words) if words else f"Item {key}"
-        return Draft(key=key, text=text, body={**body, "value": written}, labels=labels)
+        return NewVersion(key=key, text=text, body={**body, "value": written}, labels=labels)
 
     def _words(self, value: Mapping[str, Any], index: object) -> str:
         """Write what a query searches as lines that recall can read; nothing if the item is not indexed."""

@@ -26,7 +26,7 @@ from everyword.interfaces.adapters.documents import (
     AnyMemory,
     Document,
     Documents,
-    Draft,
+    NewVersion,
     Redactor,
     Where,
     in_thread,
@@ -128,7 +128,7 @@ class Mem0:
         body: dict[str, Json] = {"scope": dict(scope), "metadata": labelled}
         if (day := _day(expiration_date)) is not None:
             body["expiration_date"] = day
-        drafts: dict[str, Draft] = {}
+        drafts: dict[str, NewVersion] = {}
         results: list[Answer] = []
         for role, name, text in _messages(messages):
             clean = self._redactor.text(text)
@@ -136,7 +136,7 @@ class Mem0:
             known = id in drafts or self._documents.get(id) is not None
             if not known:
                 said = {**body, "role": role, **({"actor_id": name} if name else {})}
-                drafts[id] = Draft(
+                drafts[id] = NewVersion(
                     key=id,
                     text=clean,
                     body=said,
@@ -222,7 +222,7 @@ class Mem0:
         body = {**known.body, "metadata": {**_dict(known.body.get("metadata")), **self._redactor.json(given)}}
         if expiration_date is not _UNCHANGED:
             body["expiration_date"] = _day(expiration_date)
-        draft = Draft(
+        draft = NewVersion(
             key=memory_id,
             text=known.text if text is None else self._redactor.text(text),
             body=body,

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from everyword.errors import InvalidInput
 from everyword.ingest.chat_messages import events_of_messages
-from everyword.interfaces.adapters.conversations import Conversation, Item, Said
+from everyword.interfaces.adapters.conversations import Conversation, Item, ItemText
 from everyword.interfaces.adapters.documents import AnyMemory, finished, to_json_text
 from everyword.types.times import utc_now
 
@@ -65,18 +65,18 @@ class EverywordSession:
         await finished(self._conversation.clear)
 
 
-def _said(item: Mapping[str, Any]) -> Said:
+def _said(item: Mapping[str, Any]) -> ItemText:
     """Read an item as chat messages are read; what has no text becomes JSON, with the role of a tool."""
     with suppress(InvalidInput):
         read = events_of_messages([item], session=None, at=0, wing=None, source=None, meta=None, clock=utc_now)
         if len(read) == 1 and str(read[0]["text"]).strip():
             (one,) = read
-            return Said(role=str(one["role"]), text=str(one["text"]), speaker=cast("str | None", one["speaker"]))
+            return ItemText(role=str(one["role"]), text=str(one["text"]), speaker=cast("str | None", one["speaker"]))
     content: Any = item.get("content")
     several = cast("list[Any]", content) if isinstance(content, list) else []
     parts = [cast("dict[str, Any]", part) for part in several if isinstance(part, dict)]
     texts = [str(part["text"]) for part in parts if isinstance(part.get("text"), str)]
     text = "\n".join(texts)
     if text.strip() and isinstance(item.get("role"), str):
-        return Said(role=str(item["role"]), text=text)
-    return Said(role="tool", text=to_json_text(dict(item)))
+        return ItemText(role=str(item["role"]), text=text)
+    return ItemText(role="tool", text=to_json_text(dict(item)))

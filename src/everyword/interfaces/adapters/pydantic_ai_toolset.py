@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from everyword.extras import optional
-from everyword.interfaces.adapters.conversations import Conversation, Item, Said
+from everyword.interfaces.adapters.conversations import Conversation, Item, ItemText
 from everyword.interfaces.adapters.documents import AgentTools, AnyMemory, to_json_text
 
 with optional("pydantic-ai"):
@@ -73,17 +73,17 @@ class EverywordHistory:
         self._conversation.clear()
 
 
-def _said(item: Item) -> Said:
+def _said(item: Item) -> ItemText:
     """Read what a person or the model says in a message; calls and results of tools have the role of a tool."""
     for kind, role in _SPOKEN.items():
         said = [_text(part.get("content")) for part in item["parts"] if part["part_kind"] == kind]
         if any(said):
-            return Said(role=role, text="\n".join(filter(None, said)))
+            return ItemText(role=role, text="\n".join(filter(None, said)))
     results = [part for part in item["parts"] if part["part_kind"] == "tool-return"]
     if results:
         text = "\n".join(_text(part.get("content")) or to_json_text(part.get("content")) for part in results)
-        return Said(role="tool", text=text or "[nothing]", speaker=results[0].get("tool_name"))
-    return Said(role="tool", text=to_json_text(item["parts"]))
+        return ItemText(role="tool", text=text or "[nothing]", speaker=results[0].get("tool_name"))
+    return ItemText(role="tool", text=to_json_text(item["parts"]))
 
 
 def _text(content: Any) -> str:

@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments in (["--help"], ["-h"], ["help"], ["--version"], ["-V"]) and _write_help(arguments[0]):
         return 0
     if arguments[:2] == ["hook", "run"]:  # an assistant waits for it
-        from everyword.interfaces.hooks import main as hook
+        from everyword.interfaces.hooks.run_hook import main as hook
 
         return hook(arguments[1:])
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)

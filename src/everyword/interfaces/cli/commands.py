@@ -49,18 +49,10 @@ _SIGNAL_CHECK_S = 1.0  # how soon a signal is noticed on systems where it does n
 _WAIT_FOR_SERVER_S = 60.0  # both may start together; after that, a supervisor may restart us
 
 
-def _all_statements(memory: Memory) -> Sequence[Statement]:
-    return memory.statements(status="any", limit=None)
-
-
-def _all_intents(memory: Memory) -> Sequence[Intent]:
-    return memory.intents.list(status="any", limit=NO_LIMIT)
-
-
 # What lists the things whose id a verb takes.
 _LISTED_BY: dict[str, Callable[[Memory], Sequence[Statement | Intent]]] = {
-    **dict.fromkeys(("history", "correct", "retract"), _all_statements),
-    "answer_intent": _all_intents,
+    **dict.fromkeys(("history", "correct", "retract"), lambda memory: memory.statements(status="any")),
+    "answer_intent": lambda memory: memory.intents.list(status="any", limit=NO_LIMIT),
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from everyword.interfaces.hooks import main
+from everyword.interfaces.hooks.run_hook import main
 
 if __name__ == "__main__":
     sys.exit(main())

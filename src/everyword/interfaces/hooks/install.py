@@ -52,7 +52,7 @@ class Server(NamedTuple):
     memory: str | None
 
 
-class Change(Struct, frozen=True, kw_only=True):
+class FileChange(Struct, frozen=True, kw_only=True):
     """A change of a settings file."""
 
     path: Path
@@ -207,7 +207,7 @@ def install(
     home: str | Path | None = None,
     dry_run: bool = False,
     **options: Any,
-) -> Change:
+) -> FileChange:
     """Add the hooks to a settings file, with a backup. Installing again changes only the given options."""
     path, place = expanded(settings_path).absolute(), home_of(home)
     settings = from_json({**_known(place), **options, "memory": located(memory)})
@@ -216,14 +216,14 @@ def install(
     made = _with_hooks(_without_hooks(known), place, agent)
     # In the order of the file, so that installing again changes nothing.
     after = _dump_like({**{name: made[name] for name in known if name in made}, **made}, before)
-    change = Change(path=path, before=before, after=after, backup=_backup_of(path, place, before))
+    change = FileChange(path=path, before=before, after=after, backup=_backup_of(path, place, before))
     if not dry_run:
         save(str(place), settings)
         _apply(change, place)
     return change
 
 
-def uninstall(settings_path: str | Path, *, home: str | Path | None = None, dry_run: bool = False) -> Change:
+def uninstall(settings_path: str | Path, *, home: str | Path | None = None, dry_run: bool = False) -> FileChange:
     """Remove the hooks: restore the file, or, if it was changed since, remove only our entries."""
     path, place = expanded(settings_path).absolute(), home_of(home)
     before = _read_text(path)
@@ -236,7 +236,7 @@ def uninstall(settings_path: str | Path, *, home: str | Path | None = None, dry_
         after = None if backup is None else _read_text(backup)
     else:
         after = rest if isinstance(rest, str) else _dump_like(rest, before)
-    change = Change(path=path, before=before, after=after, backup=backup)
+    change = FileChange(path=path, before=before, after=after, backup=backup)
     if not dry_run:
         _replace_file(path, after)
         _record_installed(place, {name: backup for name, backup in installed(place).items() if name != str(path)})
@@ -250,7 +250,7 @@ def uninstall(settings_path: str | Path, *, home: str | Path | None = None, dry_
 
 def add_server(
     settings_path: str | Path, *, memory: str, home: str | Path | None = None, dry_run: bool = False
-) -> Change:
+) -> FileChange:
     """Add the MCP server to a client's settings; adding it again changes nothing."""
     path, place = expanded(settings_path).absolute(), home_of(home)
     before = _read_text(path)
@@ -258,7 +258,7 @@ def add_server(
         after = _with_server_toml(before or "", located(memory))
     else:
         after = _dump_like(_with_server(path, _parse_json(path, before), located(memory)), before)
-    change = Change(path=path, before=before, after=after, backup=_backup_of(path, place, before))
+    change = FileChange(path=path, before=before, after=after, backup=_backup_of(path, place, before))
     if not dry_run and after != before:
         _apply(change, place)
     return change
@@ -493,7 +493,7 @@ def _backup_of(path: Path, home: Path, before: str | None) -> Path | None:
     return None if before is None else path.with_name(path.name + _BACKUP)
 
 
-def _apply(change: Change, home: Path) -> None:
+def _apply(change: FileChange, home: Path) -> None:
     """Write a change; before the first one, back up the file."""
     first = str(change.path) not in installed(home)
     if first and change.backup is not None and change.before is not None:

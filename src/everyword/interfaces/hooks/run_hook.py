@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import sys
 import time
-from typing import Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from everyword.interfaces.hooks import client, state
 from everyword.interfaces.hooks.agents import AGENTS
 from everyword.interfaces.hooks.state import HookSettings, home_of, load_or_default
 from everyword.text.requests import asked_to_remember
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _MOST_INPUT_BYTES = 8 << 20  # enough for a prompt with pasted files; longer input fails to parse
 _MOST_TAIL_BYTES = 4 << 20  # of unsaved transcript in which messages are counted; more is saved at once
@@ -24,9 +28,9 @@ _ASK_AGAIN_S = 0.03  # while the resident process starts
 _JUST_S = 5.0  # after the start of a session, in which the resident process may still be starting
 
 
-def main(arguments: list[str], stdin: BinaryIO) -> int:
+def main(argv: Sequence[str] | None = None, stdin: BinaryIO | None = None) -> int:
     """Run a hook, or a process that a hook started. Log errors instead of raising: the agent must go on."""
-    started = time.perf_counter()
+    started, arguments = time.perf_counter(), list(sys.argv[1:] if argv is None else argv)
     home = _option(arguments, "--home") or str(home_of(None))
     try:
         if arguments[0] == "resident":
@@ -39,7 +43,9 @@ def main(arguments: list[str], stdin: BinaryIO) -> int:
 
             HookActions(home, load_or_default(home)).save(json.loads(_option(arguments, "--what") or "{}"))
             return 0
-        _run_in_time(home, _option(arguments, "--agent") or "claude-code", stdin)
+        # sys.stdin is None if the agent closed standard input.
+        given = stdin or getattr(sys.stdin, "buffer", None) or io.BytesIO()
+        _run_in_time(home, _option(arguments, "--agent") or "claude-code", given)
     except BaseException as error:
         state.log(home, f"{arguments[0]} error: {type(error).__name__}: {error}")
     else:

@@ -37,7 +37,7 @@ _STOP_WITHIN_S = 10.0
 # Thread pools
 
 
-class Pool:
+class FairPool:
     """A bounded thread pool with a round-robin queue.
 
     threads_per_key: how many threads one key may occupy at a time. With fewer than all, other keys always find a

@@ -14,7 +14,7 @@ from msgspec import Struct
 from starlette.requests import Request
 
 from everyword.errors import EverywordError, KeyNeeded, NotAllowed, TooManyRequests
-from everyword.interfaces.http.background import ChangePoller, Pool, PoolName, Worker
+from everyword.interfaces.http.background import ChangePoller, FairPool, PoolName, Worker
 from everyword.interfaces.http.observability import AuditLog, Metrics, Tracing
 from everyword.interfaces.http.settings import LOOPBACK, ServiceSettings
 from everyword.memory import Memory
@@ -48,16 +48,16 @@ class Service:
         self.tracing = Tracing(settings.tracing)
         self.audit = AuditLog(settings.audit)
         most = settings.most_waiting
-        self.pools: dict[PoolName, Pool] = {
+        self.pools: dict[PoolName, FairPool] = {
             "asking": _shared_pool("asking", settings.asking_threads, most),
             "writing": _shared_pool("writing", settings.writing_threads, most),
             "large": _shared_pool("large", _LARGE_THREADS, _MOST_LARGE_WAITING),
             "slow": _shared_pool("slow", _SLOW_THREADS, _MOST_SLOW_WAITING),
         }
         # Short reads with a thread of their own, so that they never wait for questions and writes.
-        self._auth_pool = Pool("auth", threads=1, most_waiting=most)
-        self.stream_pool = Pool("streams", threads=1, most_waiting=settings.most_streams)
-        self.probe_pool = Pool("probes", threads=1, most_waiting=most)
+        self._auth_pool = FairPool("auth", threads=1, most_waiting=most)
+        self.stream_pool = FairPool("streams", threads=1, most_waiting=settings.most_streams)
+        self.probe_pool = FairPool("probes", threads=1, most_waiting=most)
         self.authenticator = Authenticator(memory, self._auth_pool, on_loopback=settings.on_loopback)
         self.rate_limiter = RateLimiter(settings.requests_per_s, settings.burst)
         self.concurrency_limiter = ConcurrencyLimiter(settings.most_requests_of_a_key)
@@ -122,9 +122,9 @@ class Service:
             pool.close()
 
 
-def _shared_pool(name: PoolName, threads_per_key: int, most_waiting: int) -> Pool:
+def _shared_pool(name: PoolName, threads_per_key: int, most_waiting: int) -> FairPool:
     # One more thread than a single key can occupy, so that other keys always find one.
-    return Pool(name, threads=threads_per_key + 1, most_waiting=most_waiting, threads_per_key=threads_per_key)
+    return FairPool(name, threads=threads_per_key + 1, most_waiting=most_waiting, threads_per_key=threads_per_key)
 
 
 # Callers: API keys, or the local user if the memory has none
@@ -167,7 +167,7 @@ class Caller(Struct, frozen=True):
 class Authenticator:
     """Identifies the caller of a request."""
 
-    def __init__(self, memory: Memory, pool: Pool, *, on_loopback: bool) -> None:
+    def __init__(self, memory: Memory, pool: FairPool, *, on_loopback: bool) -> None:
         self._memory = memory
         self._pool = pool
         self._on_loopback = on_loopback

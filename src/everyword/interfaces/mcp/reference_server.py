@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 from msgspec import Struct, field
 
 from everyword.errors import InvalidInput, NotFound
-from everyword.interfaces.adapters.documents import AnyMemory, Change, Entry, Ledger, Redactor
+from everyword.interfaces.adapters.documents import AnyMemory, Entry, Ledger, NewEntry, Redactor
 from everyword.text.rendering import json_text
 from everyword.types.events import Json
 
@@ -132,10 +132,10 @@ class _Graph(Struct):
 
     entities: dict[str, _Entity] = field(default_factory=dict[str, _Entity])
     relations: list[Relation] = field(default_factory=list[Relation])
-    changes: list[Change] = field(default_factory=list[Change])
+    changes: list[NewEntry] = field(default_factory=list[NewEntry])
 
     def change(self, text: str, **meaning: Json) -> None:
-        self.changes.append(Change(text=text, session=_NAME, meaning=meaning))
+        self.changes.append(NewEntry(text=text, session=_NAME, meaning=meaning))
         self.apply(meaning, text, 0)
 
     def apply(self, meaning: Mapping[str, Json], text: str, number: int) -> None:
@@ -297,7 +297,7 @@ class KnowledgeGraph:
         """Append the changes that `decide` makes for what was given, without secrets; return its answer."""
         clean = [self._cleaned(one) for one in given]
 
-        def decided(entries: Sequence[Entry]) -> tuple[list[Change], _R]:
+        def decided(entries: Sequence[Entry]) -> tuple[list[NewEntry], _R]:
             graph = _fold(entries)
             answer = decide(graph, clean)
             return graph.changes, answer
