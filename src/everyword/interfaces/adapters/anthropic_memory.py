@@ -9,6 +9,8 @@ renames are events of each single file, so that forgetting one event never bring
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec
 from unicodedata import normalize
@@ -141,7 +143,7 @@ class MemoryFiles:
         place = _checked(path)
 
         def decide(files: Files) -> tuple[list[NewEntry], str]:
-            if place == ROOT or place in files or _is_folder(place, files):
+            if _is_there(place, files):
                 raise InvalidInput(f"File {path} already exists")
             _check_parents(place, path, files)
             return [_write(place, self._clean(file_text))], f"File created successfully at: {path}"
@@ -176,8 +178,7 @@ class MemoryFiles:
                     f"Invalid `insert_line` parameter: {insert_line}. It should be within the range [0, {len(lines)}]."
                 )
             lines.insert(insert_line, insert_text.rstrip("\n"))
-            changed = "\n".join(lines)
-            changed = changed if changed.endswith("\n") else f"{changed}\n"
+            changed = "\n".join(lines).removesuffix("\n") + "\n"
             return [_write(place, self._clean(changed))], f"The file {path} has been edited."
 
         return self._change(decide)
@@ -189,7 +190,7 @@ class MemoryFiles:
             raise InvalidInput(f"Cannot delete the {ROOT} directory itself")
 
         def decide(files: Files) -> tuple[list[NewEntry], str]:
-            if place not in files and not _is_folder(place, files):
+            if not _is_there(place, files):
                 raise NotFound(f"The path {path} does not exist")
             gone = [_gone(name, f"Deleted {name}") for name in files if _is_at(name, place)]
             return gone, f"Successfully deleted {path}"
@@ -203,9 +204,9 @@ class MemoryFiles:
             raise InvalidInput(f"Cannot rename the {ROOT} directory itself")
 
         def decide(files: Files) -> tuple[list[NewEntry], str]:
-            if new == ROOT or new in files or _is_folder(new, files):
+            if _is_there(new, files):
                 raise InvalidInput(f"The destination {new_path} already exists")
-            if old not in files and not _is_folder(old, files):
+            if not _is_there(old, files):
                 raise NotFound(f"The path {old_path} does not exist")
             if new.startswith(f"{old}/"):
                 raise InvalidInput(f"Cannot move {old_path} into itself")
@@ -247,13 +248,10 @@ def _fold(entries: Sequence[Entry]) -> Files:
     files: Files = {}
     for entry in entries:
         place = str(entry.meaning.get("path"))
-        match entry.meaning.get("do"):
-            case "write":
-                files[place] = str(entry.meaning.get("content", entry.event.text))
-            case "delete":
-                files = {name: content for name, content in files.items() if not _is_at(name, place)}
-            case _:
-                pass
+        if entry.meaning.get("do") == "write":
+            files[place] = str(entry.meaning.get("content", entry.event.text))
+        elif entry.meaning.get("do") == "delete":
+            files = {name: content for name, content in files.items() if not _is_at(name, place)}
     return files
 
 
@@ -261,8 +259,12 @@ def _is_at(name: str, place: str) -> bool:
     return name == place or name.startswith(f"{place}/")
 
 
-def _is_folder(place: str, files: Files | Mapping[str, str]) -> bool:
+def _is_folder(place: str, files: Mapping[str, str]) -> bool:
     return place == ROOT or any(name.startswith(f"{place}/") for name in files)
+
+
+def _is_there(place: str, files: Mapping[str, str]) -> bool:
+    return place in files or _is_folder(place, files)
 
 
 # Checks
@@ -309,14 +311,11 @@ def _check_once(old_str: str, path: str, content: str) -> None:
     if not old_str or old_str not in content:
         raise InvalidInput(f"No replacement was performed, old_str `{old_str}` did not appear verbatim in {path}.")
     if content.count(old_str) > 1:
-        lines: list[str] = []
-        line, counted, at = 1, 0, content.find(old_str)
-        while at >= 0:
-            line, counted = line + content.count("\n", counted, at), at
-            lines.append(str(line))
-            at = content.find(old_str, at + 1)
+        breaks = [found.start() for found in re.finditer("\n", content)]
+        starts = (found.start() for found in re.finditer(f"(?={re.escape(old_str)})", content))
+        lines = ", ".join(str(bisect_left(breaks, at) + 1) for at in starts)
         raise InvalidInput(
-            f"No replacement was performed. Multiple occurrences of old_str `{old_str}` in lines: {', '.join(lines)}. "
+            f"No replacement was performed. Multiple occurrences of old_str `{old_str}` in lines: {lines}. "
             "Please ensure it is unique"
         )
 

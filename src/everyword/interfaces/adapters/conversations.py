@@ -21,13 +21,13 @@ from everyword.interfaces.adapters.documents import (
     Redactor,
     as_memory,
     fits_in_meta,
+    own_event,
     time_after,
     to_json_text,
     wing_of,
     write_in_turn,
 )
 from everyword.types.events import Event, Json
-from everyword.types.trust import Source
 
 Item = dict[str, Any]
 
@@ -108,14 +108,14 @@ class Conversation:
         def taking_back() -> list[dict[str, Any]]:
             nonlocal last
             last = next(self._standing(), None)
-            return [] if last is None else [self._change("Took back the last item.", {"do": "pop", "of": last[0]})]
+            return [] if last is None else [self._change("Took back the last item.", do="pop", of=last[0])]
 
         self._append(taking_back)
         return None if last is None else last[1]
 
     def clear(self) -> None:
         """Remove all items; they stay in the log until they are forgotten."""
-        clearing = [self._change("Cleared the session.", {"do": "clear"})]
+        clearing = [self._change("Cleared the session.", do="clear")]
         self._append(lambda: clearing if next(self._standing(), None) is not None else [])
 
     def _append(self, decide: Callable[[], Sequence[dict[str, Any]]]) -> None:
@@ -154,15 +154,8 @@ class Conversation:
             return {**event, "text": written, "meta": {"do": "add"}}
         return {**event, "text": self._redactor.text(said.text), "meta": {"do": "add", "item": written}}
 
-    def _change(self, text: str, meaning: Mapping[str, Json]) -> dict[str, Any]:
-        return {
-            "text": text,
-            "session": self.session,
-            "speaker": self._name,
-            "role": "tool",
-            "source": Source.ASSISTANT,
-            "meta": dict(meaning),
-        }
+    def _change(self, text: str, **meaning: Json) -> dict[str, Any]:
+        return own_event(self._name, self.session, text, meaning)
 
     def _entry(self, event: Event) -> dict[str, Json]:
         return cast("dict[str, Json]", event.meta[self._name])

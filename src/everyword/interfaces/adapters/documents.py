@@ -304,17 +304,10 @@ class Documents:
         role: str = "tool",
         speaker: str | None = None,
     ) -> dict[str, Json]:
-        return {
-            "text": text,
-            "key": f"{self._session(key)}#{entry['number']}",
-            "session": self._session(key),
-            "speaker": self._speaker or speaker or self.name,
-            "role": role,
-            # Documents are written by the application or its agent, not by a tool.
-            "source": Source.ASSISTANT if role == "tool" else None,
-            "wing": wing,
-            "meta": {self.name: dict(entry)},
-        }
+        session, who = self._session(key), self._speaker or speaker or self.name
+        event = own_event(who, session, text, {self.name: dict(entry)})
+        said: dict[str, Json] = {} if role == "tool" else {"role": role, "source": None}
+        return {**event, **said, "key": f"{session}#{entry['number']}", "wing": wing}
 
     def _document(self, version: Event, changes: Mapping[str, Json]) -> Document | None:
         entry = self._entry(version) or {}
@@ -490,21 +483,26 @@ class Ledger:
         return cast("R", result)
 
     def _event(self, change: NewEntry, number: int) -> dict[str, Json]:
-        return {
-            "text": change.text,
-            "key": f"{self._prefix}{number}",
-            "session": change.session,
-            "speaker": self.name,
-            "role": "tool",
-            "source": Source.ASSISTANT,
-            "meta": {self.name: dict(change.meaning)},
-        }
+        meta: dict[str, Json] = {self.name: dict(change.meaning)}
+        return {**own_event(self.name, change.session, change.text, meta), "key": f"{self._prefix}{number}"}
 
     def _number(self, event: Event) -> int | None:
         if event.key is None or not event.key.startswith(self._prefix):
             return None
         written = event.key[len(self._prefix) :]
         return int(written) if written.isascii() and written.isdigit() else None
+
+
+def own_event(name: str, session: str, text: str, meta: dict[str, Json]) -> dict[str, Json]:
+    """Make an event by which an adapter notes a change: written by the application or its agent, not by a tool."""
+    return {
+        "text": text,
+        "session": session,
+        "speaker": name,
+        "role": "tool",
+        "source": Source.ASSISTANT,
+        "meta": meta,
+    }
 
 
 def write_in_turn(
