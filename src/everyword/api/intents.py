@@ -10,7 +10,6 @@ from everyword.engine.retry import again
 from everyword.errors import InvalidInput, NotFound
 from everyword.storage.protocol import Reader
 from everyword.storage.rows import CONCEPTS, STATEMENTS
-from everyword.types.events import Event
 from everyword.types.intents import LIVE, Intent, IntentAnswer, IntentCategory, IntentStatus
 from everyword.types.records import RecordKind
 
@@ -74,7 +73,8 @@ class Intents:
         if until is not None and said is not IntentAnswer.DEFER:
             raise InvalidInput("Only defer takes until.")
         moment = time_or_none(until, "until")
-        known, source = again(self.scope.engine, lambda: _with_source(self.scope, id))
+        known = again(self.scope.engine, lambda: _find(self.scope, id, None))
+        source = again(self.scope.engine, lambda: self.scope.source(known.grounds[0].event_id, f"intent {id}"))
         payload, words = answering(known.id, said, moment), "" if text is None else checked_text("text", text)
         self.scope.record(RecordKind.FEEDBACK, payload, by=by, events=known.events, text=words, wing=source.wing)
         return again(self.scope.engine, lambda: _find(self.scope, id, None))
@@ -105,8 +105,3 @@ def _find(scope: Scope, id: str, now: Time | None) -> Intent:
         if intent.id == id:
             return intent
     raise NotFound(f"There is no intent with id {id!r} here.", fix="`intents` lists the open ones, or all.")
-
-
-def _with_source(scope: Scope, id: str) -> tuple[Intent, Event]:
-    known = _find(scope, id, None)
-    return known, scope.source(known.grounds[0].event_id, f"intent {id}")

@@ -138,7 +138,7 @@ class Where(Struct, frozen=True, kw_only=True):
 
     wing: str | None = None
     labels: Mapping[str, Json] = field(default_factory=dict[str, Json])  # of every version
-    # Of the current version, from `wanted_labels` and `labels_within`: those of one of these.
+    # Of the current version, from `wanted_labels`: those of one of these.
     wanted: Sequence[Mapping[str, Json]] = ()
     meets: Callable[[Document], bool] = lambda _: True
 
@@ -357,16 +357,20 @@ def labels_of(kind: str, values: Mapping[str, Any]) -> dict[str, Json]:
     return {**dict(list(fit.items())[:_MOST_LABELS]), **partly}
 
 
-def wanted_labels(kind: str, values: Mapping[str, Any]) -> dict[str, Json]:
-    """Make the labels that a document with these values has, whatever else it has."""
-    return {name: label for name, label in labels_of(kind, values).items() if name != _PARTLY}
+def wanted_labels(
+    kind: str, values: Mapping[str, Any], limits: Mapping[str, Mapping[str, Any]]
+) -> list[dict[str, Json]]:
+    """Make the labels, one or the other, that a document with these values has, whatever else it has.
 
-
-def labels_within(kind: str, name: str, limits: Mapping[str, Any]) -> list[dict[str, Json]]:
-    """Make the labels, one or the other, of documents with a number within limits such as {"$gte": 3}.
-
-    A string that a number is written in counts as one. Limits that are no numbers are left to others.
+    limits: of numbers by name, such as {"$gte": 3}; the first ones that labels can tell are used. A string that a
+    number is written in counts as one. Limits that are no numbers are left to others.
     """
+    equal = {name: label for name, label in labels_of(kind, values).items() if name != _PARTLY}
+    within = (_labels_within(kind, name, given) for name, given in limits.items())
+    return [{**equal, **one} for one in next(filter(None, within), [dict[str, Json]()])]
+
+
+def _labels_within(kind: str, name: str, limits: Mapping[str, Any]) -> list[dict[str, Json]]:
     numbers = {how: number for how, limit in limits.items() if (number := _number(limit)) is not None}
     if not numbers or not all(map(isfinite, numbers.values())) or not _LABEL_NAME.fullmatch(name):
         return []

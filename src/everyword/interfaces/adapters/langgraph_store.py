@@ -24,7 +24,6 @@ from everyword.interfaces.adapters.documents import (
     Where,
     fits_in_meta,
     labels_of,
-    labels_within,
     levels,
     time_after,
     to_json_text,
@@ -245,9 +244,8 @@ def _namespace(document: Document) -> Namespace:
 
 
 def _lines(value: Mapping[str, Any]) -> list[str]:
-    return [f"{name}: {said if isinstance(said, str) else to_json_text(said)}" for name, said in value.items()] or [
-        "{}"
-    ]
+    lines = [f"{name}: {said if isinstance(said, str) else to_json_text(said)}" for name, said in value.items()]
+    return lines or ["{}"]
 
 
 def _value(document: Document) -> dict[str, Any]:
@@ -278,13 +276,12 @@ def _is_operators(wanted: object) -> bool:
 
 def _wanted(wanted: Mapping[str, Any]) -> list[dict[str, Json]]:
     """Return the labels that an item must have, one or the other of these, as far as an index knows them."""
-    equal = wanted_labels(_OF_VALUE, _equalities(wanted))
-    for name, value in wanted.items():
-        if _is_operators(value):
-            limits = {how: limit for how, limit in value.items() if how in _ORDERS}
-            if within := labels_within(_OF_VALUE, name, limits):
-                return [{**equal, **one} for one in within]
-    return [equal]
+    limits = {
+        name: {how: limit for how, limit in value.items() if how in _ORDERS}
+        for name, value in wanted.items()
+        if _is_operators(value)
+    }
+    return wanted_labels(_OF_VALUE, _equalities(wanted), limits)
 
 
 def _equalities(wanted: Mapping[str, Any]) -> dict[str, Any]:

@@ -31,7 +31,6 @@ from everyword.interfaces.adapters.documents import (
     Where,
     in_thread,
     labels_of,
-    labels_within,
     time_after,
     wanted_labels,
 )
@@ -456,13 +455,11 @@ def _wanted_labels(filters: Sequence[Mapping[str, Any]]) -> list[dict[str, Json]
     """Return the metadata that every match must have, one or the other of these."""
     asked = [(name, value) for one in filters for name, value in one.items() if name not in _NOT_OF_METADATA]
     plain = {name: _dict(value).get("eq") if isinstance(value, dict) else value for name, value in asked}
-    equal = wanted_labels(_OF_METADATA, {name: value for name, value in plain.items() if value != _ANYTHING})
-    for name, value in asked:
-        limits = {f"${how}": _dict(value).get(how) for how in ("gt", "gte", "lt", "lte")}
-        numbers = {how: limit for how, limit in limits.items() if isinstance(limit, int | float)}
-        if within := labels_within(_OF_METADATA, name, numbers):
-            return [{**equal, **one} for one in within]
-    return [equal]
+    limits = {name: {f"${how}": _dict(value).get(how) for how in ("gt", "gte", "lt", "lte")} for name, value in asked}
+    numbers = {
+        name: {how: one for how, one in given.items() if isinstance(one, int | float)} for name, given in limits.items()
+    }
+    return wanted_labels(_OF_METADATA, {name: value for name, value in plain.items() if value != _ANYTHING}, numbers)
 
 
 def _meets(fields: Mapping[str, Any], filters: Sequence[Mapping[str, Any]]) -> bool:

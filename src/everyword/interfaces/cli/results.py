@@ -439,10 +439,6 @@ def _history(page: Page, shown: History) -> None:
                 page.line(dim(f"     {change.at:%Y-%m-%d}  {what}"))
 
 
-def _record_heading(record: Record) -> list[Piece]:
-    return [cyan(record.kind.value), bold(f"by {record.by}"), green(when(record.at)), dim(record.id)]
-
-
 def _record_details(record: Record) -> str:
     details = ", ".join(f"{name} {value}" for name, value in record.details.items())
     return f"“{record.text}” {details}".rstrip() if record.text else details
@@ -710,7 +706,10 @@ VIEWS: dict[str, Callable[[Page, Any], None]] = {
     "history": _history,
     "correct": _single(_show_statements),
     "retract": _single(_show_statements),
-    "records": _list(_record_heading, _record_details),
+    "records": _list(
+        lambda record: [cyan(record.kind.value), bold(f"by {record.by}"), green(when(record.at)), dim(record.id)],
+        _record_details,
+    ),
     "intents": _show_intents,
     "answer_intent": _single(_show_intents),
     "window": _window,

@@ -387,13 +387,9 @@ def _with_server_toml(text: str, memory: str) -> str:
     _parse_toml(text)
     ours = _server_entry(memory)
     # Strings and lists of strings look the same in JSON and TOML.
-    table = "".join(
-        (
-            f"[mcp_servers.{NAME}]\n",
-            f"command = {json.dumps(ours['command'])}\n",
-            f"args = {json.dumps(ours['args'])}\n",
-            f"env = {{ EVERYWORD_MEMORY = {json.dumps(memory)} }}\n",
-        )
+    table = (
+        f"[mcp_servers.{NAME}]\ncommand = {json.dumps(ours['command'])}\nargs = {json.dumps(ours['args'])}\n"
+        f"env = {{ EVERYWORD_MEMORY = {json.dumps(memory)} }}\n"
     )
     if table in text:
         return text
@@ -439,9 +435,8 @@ def _is_rest_of(path: Path, rest: Json | str, backup: Path | None) -> bool:
 def _same(first: Json | str, second: Json | str) -> bool:
     """Compare settings, ignoring empty lines."""
     if isinstance(first, str) and isinstance(second, str):
-        return [line for line in first.splitlines() if line.strip()] == [
-            line for line in second.splitlines() if line.strip()
-        ]
+        one, other = (list(filter(str.strip, text.splitlines())) for text in (first, second))
+        return one == other
     # Where an agent wants a version, installing added one.
     return first == second or (isinstance(first, dict) and {"version": 1, **first} == second)
 

@@ -44,10 +44,9 @@ class _McpRequest(Struct, frozen=True, kw_only=True):
 
 
 def _checked(tools: str | None) -> ToolSet | None:
-    for known in TOOL_SETS:
-        if tools in (None, known):
-            return None if tools is None else known
-    raise InvalidInput(f"Unknown tools {tools!r}.", fix=f"Choose one of {', '.join(TOOL_SETS)}.")
+    if tools not in (None, *TOOL_SETS):
+        raise InvalidInput(f"Unknown tools {tools!r}.", fix=f"Choose one of {', '.join(TOOL_SETS)}.")
+    return tools
 
 
 _TOOLS = Parameter("tools", TEXT, "the tools to offer: core or all (default: all)")

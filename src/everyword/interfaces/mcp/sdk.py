@@ -144,10 +144,7 @@ async def _handled(method: str, handler: Handler, context: Any, params: Any, kee
 def connection_state(session: Any) -> dict[str, Any]:
     """Return a dict that lives as long as the client's connection."""
     # Neither version has public access to the connection; in 1.x the session is the connection.
-    holder = session._connection if IS_2 else session
-    if IS_2:
-        return holder.state
-    return holder.__dict__.setdefault("everyword", {})
+    return session._connection.state if IS_2 else session.__dict__.setdefault("everyword", {})
 
 
 def at_end_of_connection(session: Any, callback: Callable[[], None]) -> None:
