@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -21,7 +20,6 @@ from everyword.interfaces.cli.parser import read
 from everyword.interfaces.hooks import install
 from everyword.interfaces.hooks.agents import AGENTS, EVENTS
 from everyword.interfaces.hooks.state import load
-from everyword.interfaces.mcp.__main__ import _parser as mcp_parser  # pyright: ignore[reportPrivateUsage]
 
 THEIRS: dict[str, Any] = {
     "permissions": {"allow": ["Bash(ls:*)"]},
@@ -106,8 +104,7 @@ def test_the_plugin_runs_our_commands() -> None:
     server = json.loads((plugin / ".mcp.json").read_text())["mcpServers"]["everyword"]
     program, verb, *options = [server["command"], *server["args"]]
     assert (program, verb) == ("everyword", "mcp")
-    parsed = mcp_parser().parse_args(["--memory", "m.db", *options])
-    assert (parsed.tools, parsed.project) == ("core", os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd())
+    assert read(["mcp", *options]).arguments == {"tools": "core", "project": ""}  # this folder
     for command in [*(plugin / "commands").iterdir(), plugin / "skills" / "memory" / "SKILL.md"]:
         head = command.read_text().split("---")[1]
         assert "description: " in head, command.name
@@ -354,7 +351,7 @@ def test_the_settings_in_the_documents_can_be_read() -> None:
     for line in re.findall(r"^everyword hook (.*)$", page, re.MULTILINE):
         read(["hook", *shlex.split(line, comments=True)])
     for line in re.findall(r"^everyword mcp ?(.*)$", page, re.MULTILINE):
-        mcp_parser().parse_args(["--memory", "m.db", *shlex.split(line, comments=True)])
+        read(["mcp", *shlex.split(line, comments=True)])
 
 
 def test_without_a_terminal_nothing_is_done_unasked(path: Path, home: Path) -> None:

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from everyword.interfaces.cli import main
-from everyword.interfaces.cli.parser import PROGRAMS, VERBS, parser_of, read
+from everyword.interfaces.cli.parser import VERBS, parser_of, read
 from everyword.interfaces.operations import OPERATIONS, Operation
 from everyword.memory import method_named
 
@@ -29,18 +29,18 @@ def test_the_help_names_every_verb_on_80_columns_and_12_with_what_they_do(capsys
     assert main(["--json", "--help"]) == 0
     assert capsys.readouterr().out == shown
     assert max(map(len, shown.splitlines())) <= 80
-    assert {verb.split()[0] for verb in (*VERBS, *PROGRAMS)} <= set(shown.split())
+    assert {verb.split()[0] for verb in VERBS} <= set(shown.split())
     every_day = shown.split("every day:\n")[1].split("\n\n")[0]
     assert len(every_day.splitlines()) == 12
     assert all(f"--{option}" in shown for option in EVERYWHERE)
 
 
-def test_every_option_of_every_verb_may_stand_before_a_program() -> None:
+def test_every_option_of_every_verb_may_stand_before_it() -> None:
     options = {name: action for name, action in actions("doctor").items() if name in EVERYWHERE}
     assert set(options) == EVERYWHERE
     for name, action in options.items():
         given = [f"--{name}"] if action.nargs == 0 else [f"--{name}", "serve"]
-        assert read([*given, "mcp"]) == ("mcp", given)
+        assert read([*given, "stats"]).words == tuple(given)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)

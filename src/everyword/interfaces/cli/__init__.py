@@ -21,9 +21,14 @@ _OBJECTS_BETWEEN_COLLECTIONS = 100_000
 # Exit codes that shells report for signals: 128 + SIGINT, 128 + SIGPIPE.
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141
-_PROGRAMS = {"mcp": "mcp", "serve": "http"}  # the package of each
 # Where a verb runs that is no operation.
-_MODULES = {"doctor": "cli.doctor", "init": "cli.init", "hook": "hooks.install"}
+_MODULES = {
+    "doctor": "cli.doctor",
+    "init": "cli.init",
+    "hook": "hooks.install",
+    "serve": "http.__main__",
+    "mcp": "mcp.__main__",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -96,9 +101,6 @@ def _run(arguments: Sequence[str], terminal: Terminal) -> int:
 
     try:
         request = read(arguments)
-        if isinstance(request, tuple):
-            name, rest = request
-            return import_module(f"everyword.interfaces.{_PROGRAMS[name]}.__main__").main(rest)
         terminal.json_wanted = request.json
         model = _loading_model(request)  # kept till the end: the memory shares it from its first question on
         # Imported after parsing, so that --help and usage errors are fast.

@@ -75,6 +75,13 @@ _HOOK = required(
     "name", "SessionStart, UserPromptSubmit, PreCompact, Stop, SessionEnd, inject_prompt, resident or save_tools"
 )
 
+_NUMBER = Kind("a number", (float,), {}, "N", parse=float)
+# The servers, and the options of every verb that they take.
+_SERVERS = {
+    "serve": ("--memory", "--embedder", "--llm", "--reranker"),
+    "mcp": ("--memory", "--space", "--wing", "--embedder"),
+}
+
 # The verbs that only the command line has. A verb of two words belongs to a group, which its first word names.
 _OWN_VERBS: dict[str, Unnamed] = {
     "doctor": writes("check the installation, the file and the model, and say what to do"),
@@ -142,6 +149,45 @@ _OWN_VERBS: dict[str, Unnamed] = {
     ),
     "webhooks list": writes("list webhooks and their state", method="admin.webhooks", creates=True, result="webhooks"),
     "webhooks remove": writes("remove a webhook", _ID, method="admin.remove_webhook", creates=True, result="removed"),
+    "serve": writes(
+        "serve a memory over HTTP and MCP, with a web page, and run queued work",
+        Parameter("host", TEXT, "an address that others can reach needs an API key (default: 127.0.0.1)"),
+        Parameter("port", INTEGER, "the port; 0 for any free one (default: 7330)"),
+        Parameter(
+            "requests_per_s", _NUMBER, "requests per second and key; 0: no limit (default: 50)", options=("--rate",)
+        ),
+        Parameter(
+            "limit", TEXTS, "NAME=VALUE, a limit that docs/service.md lists: most_connections=500; may be repeated"
+        ),
+        flag("open", "open the web page in a browser"),
+        Parameter("worker", FLAG, "run queued work", default=True, options=("--no-worker",)),
+        Parameter("fold", FLAG, "fold concepts", default=True, options=("--no-fold",)),
+        Parameter("mcp", FLAG, "serve /mcp", default=True, options=("--no-mcp",)),
+        Parameter("processes", INTEGER, "processes that share the address (default: 1)"),
+        Parameter(
+            "wait_for_store_s",
+            _NUMBER,
+            "seconds to wait for the database server; 0: fail at once (default: 60)",
+            options=("--wait",),
+        ),
+        Parameter("socket", INTEGER, argparse.SUPPRESS),  # file descriptor of a listening socket
+        Parameter("audit", INTEGER, "keep the last N questions of programs, with who asked, for the Health view"),
+        flag("tracing", "trace requests with OpenTelemetry (see OTEL_...)"),
+    ),
+    "mcp": writes(
+        "serve a memory over MCP",
+        Parameter("transport", TEXT, "stdio (default) or http"),
+        Parameter(
+            "project",
+            PATH,
+            "the project at hand: remember and wake_up use its wing, questions search it first (default: this folder)",
+            alone="",
+        ),
+        Parameter("tools", TEXT, "all (default), or core: only remember, recall, context, ask, wake_up and forget"),
+        flag("reference_tools", "also offer the reference server's nine tools"),
+        Parameter("host", TEXT, "for http (default: 127.0.0.1)"),
+        Parameter("port", INTEGER, "for http (default: 7331)"),
+    ),
     "hook install": writes(
         "save an agent's conversations, and tell it what the memory knows",
         *(_AGENT, _SETTINGS, _DRY_RUN, _YES, _HOME),
@@ -158,7 +204,6 @@ _OWN_VERBS: dict[str, Unnamed] = {
     "hook off": writes("switch a hook off", _HOOK, _HOME),
 }
 OWN_VERBS = named(_OWN_VERBS)
-PROGRAMS = ("mcp", "serve")  # servers, which parse their own arguments
 VERBS = BY_NAME | {verb.name: verb for verb in OWN_VERBS}
 GROUPS = {name.split()[0] for name in VERBS if " " in name}
 
@@ -181,16 +226,12 @@ class Request(Struct, frozen=True, kw_only=True):
     tz: str = LOCAL
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])  # for the operation's method
     extras: frozenset[str] = frozenset()
+    words: tuple[str, ...] = ()  # as they were given, without the verb
 
 
-def read(arguments: Sequence[str]) -> Request | tuple[str, list[str]]:
-    """Parse a command line; of a program, return its name and its arguments.
-
-    Raises UsageError where it is wrong, and SystemExit after --help.
-    """
+def read(arguments: Sequence[str]) -> Request:
+    """Parse a command line. Raises UsageError where it is wrong, and SystemExit after --help."""
     verb, rest = _verb_of(arguments)
-    if verb in PROGRAMS:
-        return verb, rest
     operation = VERBS[verb]
     parsed = _parsed(operation, rest)
     chosen = {
@@ -199,13 +240,14 @@ def read(arguments: Sequence[str]) -> Request | tuple[str, list[str]]:
     }
     return Request(
         operation=operation,
-        json=parsed["json"],
+        json=parsed.get("json", False),
         **chosen,
         space=parsed.get("space"),
         wing=parsed.get("wing"),
         tz=parsed.get("tz", LOCAL),
         arguments={one.name: parsed[one.name] for one in operation.parameters if one.name in parsed},
         extras=frozenset(name for name, _ in _EXTRAS.get(verb, ()) if parsed[name]),
+        words=tuple(rest),
     )
 
 
@@ -248,8 +290,8 @@ def _verb_of(arguments: Sequence[str]) -> tuple[str, list[str]]:
         verb, rest = f"{verb} {rest[0]}", rest[1:]
     if verb not in VERBS and verb.replace("-", "_") in VERBS:
         verb = verb.replace("-", "_")  # wake-up for wake_up
-    if verb not in VERBS and verb not in PROGRAMS:
-        near = get_close_matches(verb, [*VERBS, *PROGRAMS], n=1)
+    if verb not in VERBS:
+        near = get_close_matches(verb, VERBS, n=1)
         suggestion = f"Did you mean {near[0]}? " if near else ""
         raise UsageError(f"Unknown verb {verb!r}.", fix=f"{suggestion}See everyword --help.")
     return verb, [*before, *rest]
@@ -264,9 +306,11 @@ def parser_of(operation: Operation) -> argparse.ArgumentParser:
         conflict_handler="resolve",  # a verb's own --space instead of that of every verb
     )
     everywhere = verb.add_argument_group("options of every verb")
-    for option, (metavar, text) in _GLOBAL_OPTIONS.items():
+    for option in _SERVERS.get(operation.name, _GLOBAL_OPTIONS):
+        metavar, text = _GLOBAL_OPTIONS[option]
         everywhere.add_argument(option, metavar=metavar, type=_not_empty, default=argparse.SUPPRESS, help=text)
-    everywhere.add_argument(_JSON, action="store_true", help="print one JSON document instead of text")
+    if operation.name not in _SERVERS:
+        everywhere.add_argument(_JSON, action="store_true", help="print one JSON document instead of text")
     for parameter in operation.parameters:
         # --wing and --tz are options of every verb.
         if parameter.name not in ("wing", "tz"):
@@ -298,6 +342,8 @@ def _add_parameter(parser: argparse.ArgumentParser, parameter: Parameter) -> Non
         settings["type"] = _parser(parameter)
     if parameter.kind is TEXTS:
         settings["action"] = "append"
+    if parameter.alone is not None:
+        settings |= {"nargs": "?", "const": parameter.alone}
     if parameter.positional:
         parser.add_argument(parameter.name, nargs=_count(parameter), **settings)
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 import os
 import signal
@@ -15,70 +14,63 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
-from everyword.errors import EverywordError, InvalidSetting
+from msgspec.structs import fields
+
+from everyword.errors import InvalidSetting
 from everyword.extras import need
+from everyword.interfaces.cli import main as everyword
 from everyword.interfaces.cli.defaults import default_path
-from everyword.interfaces.http.settings import DEFAULT_PORT, ServiceSettings, address_of
+from everyword.interfaces.cli.parser import Request
+from everyword.interfaces.cli.terminal import Terminal
+from everyword.interfaces.http.settings import ServiceSettings, address_of
 from everyword.private_files import make_private_folder
 
 _FIRST_PROCESS_ONLY = ("--no-worker", "--no-fold")  # options of the others: the first one does this work
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Parse the command line and serve; return the exit code."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    parsed = _parser().parse_args(arguments)
+    """Serve as `everyword serve` does; return the exit code."""
+    return everyword(["serve", *(sys.argv[1:] if argv is None else argv)])
+
+
+def run(request: Request, terminal: Terminal) -> int:
+    """Serve until told to stop; return the exit code."""
     logging.basicConfig(format="everyword: %(message)s", level=logging.WARNING)
-    try:
-        settings = ServiceSettings(
-            host=parsed.host,
-            port=parsed.port,
-            requests_per_s=parsed.rate,
-            wait_for_store_s=parsed.wait,
-            worker=parsed.worker,
-            mcp=parsed.mcp,
-            tracing=parsed.tracing,
-            audit=parsed.audit,
-            socket=parsed.socket,
-        ).with_limits(parsed.limit)
-        if parsed.processes < 1:
-            raise InvalidSetting(f"processes must be at least 1, not {parsed.processes}.")
-        if parsed.processes > 1 and parsed.audit:
-            raise InvalidSetting("The audit log is kept by one process.", fix="Use --processes 1 or leave --audit out.")
-        if parsed.processes > 1:
-            options = [*arguments, "--processes", "1"]
-            on_ready = partial(_announce, show=parsed.open)
-            return _serve_processes(settings, options, processes=parsed.processes, on_ready=on_ready)
-        if parsed.socket is not None:  # a child of _serve_processes
-            _exit_with_parent()
-        _serve(parsed, settings)
-    except KeyboardInterrupt:
-        return 130  # 128 + SIGINT, as shells report it
-    except EverywordError as error:
-        _warn(str(error))
-        return error.exit_code
+    given = request.arguments
+    known = {one.name for one in fields(ServiceSettings)} & given.keys()
+    settings = ServiceSettings(**{name: given[name] for name in known}).with_limits(given.get("limit", ()))
+    processes, announce = given.get("processes", 1), partial(_announce, show=given.get("open", False))
+    if processes < 1:
+        raise InvalidSetting(f"processes must be at least 1, not {processes}.")
+    if processes > 1 and settings.audit:
+        raise InvalidSetting("The audit log is kept by one process.", fix="Use --processes 1 or leave --audit out.")
+    if processes > 1:
+        options = [*request.words, "--processes", "1"]
+        return _serve_processes(settings, options, processes=processes, on_ready=announce)
+    if settings.socket is not None:  # a child of _serve_processes
+        _exit_with_parent()
+        announce = partial(_announce, show=False)
+    _serve(request, settings, on_ready=announce, on_wait=terminal.note)
     return 0
 
 
-def _serve(parsed: argparse.Namespace, settings: ServiceSettings) -> None:
+def _serve(
+    request: Request, settings: ServiceSettings, *, on_ready: Callable[[str], None], on_wait: Callable[[str], None]
+) -> None:
     for package in ("starlette", "uvicorn"):
         need(package, extra="serve")
-    # Imported here, so that --help and usage errors stay fast.
-    from everyword.interfaces.http.server import open_and_serve
+    from everyword.interfaces.http.server import open_and_serve  # now that its packages are there
     from everyword.memory import Memory
 
-    location = default_path(make_folder=True) if parsed.memory is None else parsed.memory
+    location = request.memory or default_path(make_folder=True)
     if "://" not in location:
         with suppress(OSError):  # opening the memory reports it better
             make_private_folder(Path(location).expanduser().parent)
-    models = {"embedder": parsed.embedder, "llm": parsed.llm, "reranker": parsed.reranker}
-    open_and_serve(
-        lambda: Memory.open(location, **models, fold=parsed.fold),
-        settings,
-        on_ready=partial(_announce, show=parsed.open and parsed.socket is None),
-        on_wait=_warn,
-    )
+    models: dict[str, Any] = {"embedder": request.embedder, "llm": request.llm, "reranker": request.reranker}
+    fold = request.arguments.get("fold", True)
+    open_and_serve(lambda: Memory.open(location, **models, fold=fold), settings, on_ready=on_ready, on_wait=on_wait)
 
 
 def _announce(address: str, *, show: bool) -> None:
@@ -87,63 +79,6 @@ def _announce(address: str, *, show: bool) -> None:
     # Only with a graphical display: a text browser would take over the terminal.
     if show and (sys.platform in ("darwin", "win32") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         webbrowser.open(address)
-
-
-def _warn(message: str) -> None:
-    sys.stderr.write(f"everyword: {message}\n")
-    sys.stderr.flush()
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="everyword serve", description="Serve a memory over HTTP and MCP, with a web page, and run queued work."
-    )
-    parser.add_argument(
-        "--memory",
-        metavar="PATH",
-        help="a file, created if missing, or postgresql://... (default: EVERYWORD_MEMORY, or memory.db in the user's "
-        "data folder)",
-    )
-    parser.add_argument("--host", default="127.0.0.1", help="an address that others can reach needs an API key")
-    parser.add_argument("--port", type=int, default=DEFAULT_PORT, help=f"default: {DEFAULT_PORT}; 0 for any free port")
-    parser.add_argument(
-        "--rate",
-        type=float,
-        default=ServiceSettings().requests_per_s,
-        help="requests per second and key (default: %(default)g; 0: no limit)",
-    )
-    parser.add_argument(
-        "--limit",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="change a limit that docs/service.md lists, such as most_connections=500; may be repeated",
-    )
-    parser.add_argument("--embedder", metavar="NAME", default=os.environ.get("EVERYWORD_EMBEDDER") or None)
-    parser.add_argument("--llm", metavar="NAME", default=os.environ.get("EVERYWORD_LLM") or None)
-    parser.add_argument("--reranker", metavar="NAME", default=os.environ.get("EVERYWORD_RERANKER") or None)
-    parser.add_argument("--open", action="store_true", help="open the web page in a browser")
-    parser.add_argument("--no-worker", dest="worker", action="store_false", help="leave queued work to other processes")
-    parser.add_argument("--no-fold", dest="fold", action="store_false", help="leave concepts to other processes")
-    parser.add_argument("--no-mcp", dest="mcp", action="store_false", help="do not serve /mcp")
-    parser.add_argument("--processes", type=int, default=1, help="processes that share the address (default: 1)")
-    parser.add_argument(
-        "--wait",
-        type=float,
-        metavar="SECONDS",
-        default=ServiceSettings().wait_for_store_s,
-        help="how long to wait for the database server (default: %(default)g; 0: fail at once)",
-    )
-    parser.add_argument("--socket", type=int, help=argparse.SUPPRESS)  # file descriptor of a listening socket
-    parser.add_argument(
-        "--audit",
-        type=int,
-        default=0,
-        metavar="N",
-        help="keep the last N questions of programs, with who asked, for the Health view (default: %(default)s, off)",
-    )
-    parser.add_argument("--tracing", action="store_true", help="trace requests with OpenTelemetry (see OTEL_...)")
-    return parser
 
 
 # Several processes that share a listening socket
@@ -159,7 +94,7 @@ def _serve_processes(
     if os.name != "posix":
         raise InvalidSetting("Several processes need a POSIX system, to share a socket.", fix="Use --processes 1.")
     listening = settings.listen()
-    command = [sys.executable, "-m", "everyword.interfaces.http", *options, "--socket", str(listening.fileno())]
+    command = [sys.executable, "-m", "everyword", "serve", *options, "--socket", str(listening.fileno())]
     running: list[subprocess.Popen[str]] = []
     signalled: set[int] = set()
 

@@ -18,12 +18,12 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from everyword.errors import EverywordError, InvalidInput
+from everyword.errors import EverywordError
 from everyword.interfaces.http.routes import KEEPALIVE_S, SPACE, WING, check_stream_limits, pool_of, required_permission
 from everyword.interfaces.http.service import Caller, Service
 from everyword.interfaces.mcp import OpenMemory
 from everyword.interfaces.mcp.server import build
-from everyword.interfaces.mcp.tools import TOOL_SETS, ToolSet
+from everyword.interfaces.mcp.tools import ToolSet, tool_set_of
 from everyword.interfaces.operations import Operation, Parameter, parse_query
 from everyword.interfaces.operations.parameters import TEXT
 from everyword.memory import Memory
@@ -41,12 +41,6 @@ class _McpRequest(Struct, frozen=True, kw_only=True):
     tools: ToolSet | None
     headers: Headers
     scope: Scope
-
-
-def _checked(tools: str | None) -> ToolSet | None:
-    if tools not in (None, *TOOL_SETS):
-        raise InvalidInput(f"Unknown tools {tools!r}.", fix=f"Choose one of {', '.join(TOOL_SETS)}.")
-    return tools
 
 
 _TOOLS = Parameter("tools", TEXT, "the tools to offer: core or all (default: all)")
@@ -72,7 +66,7 @@ class McpEndpoint:
                 caller=caller,
                 space=space,
                 wing=received.get("wing"),
-                tools=_checked(received.get("tools")),
+                tools=tool_set_of(received.get("tools")),
                 headers=request.headers,
                 scope=scope,
             )

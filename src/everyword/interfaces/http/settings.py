@@ -13,7 +13,6 @@ from msgspec.structs import fields, replace
 from everyword.errors import BadLocation, InvalidSetting
 from everyword.settings import LONGEST_WAIT_S
 
-DEFAULT_PORT = 7330
 BACKLOG = 2_048  # connections that may wait to be accepted
 _MAX_LIMIT = 2**40  # a larger value is surely a typo
 _MAX_AUDITED = 10_000  # questions; each takes up to a kilobyte of memory
@@ -26,7 +25,7 @@ class ServiceSettings(Struct, frozen=True, kw_only=True):
     """Where the service listens, what it runs, and its limits."""
 
     host: str = "127.0.0.1"
-    port: int = DEFAULT_PORT
+    port: int = 7330
     # The file descriptor of a listening socket, which several processes share.
     socket: int | None = None
     # The largest text that a memory accepts (16 MiB), with room for JSON escapes.

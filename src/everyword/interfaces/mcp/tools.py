@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from everyword.errors import InvalidFilter
+from everyword.errors import InvalidFilter, InvalidInput
 from everyword.interfaces.operations import BY_NAME, Operation, Parameter, check_arguments
 from everyword.interfaces.operations.parameters import COUNT, FLAG, PATH, TEXT, TEXTS, TIME
 from everyword.types.events import SAVED_ON_REQUEST
@@ -233,6 +233,13 @@ def agent_tools(*, wing: str | None = None, tool_set: ToolSet = "all") -> dict[s
         if (tool_set == "all" or offer.core) and (wing is None or BY_NAME[offer.operation].scope == "wing")
     ]
     return {tool.name: tool for tool in made}
+
+
+def tool_set_of(name: str | None) -> ToolSet | None:
+    """Check the name of a set of tools."""
+    if name not in (None, *TOOL_SETS):
+        raise InvalidInput(f"Unknown tools {name!r}.", fix=f"Choose one of {', '.join(TOOL_SETS)}.")
+    return name
 
 
 def hints(*, read_only: bool, destructive: bool) -> dict[str, bool]:

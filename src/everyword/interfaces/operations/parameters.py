@@ -45,6 +45,7 @@ class Parameter(Struct, frozen=True):
     several: bool = False  # the command line takes more than one and runs the operation once for each
     fills: str = ""  # another parameter that it stands for, in another form
     from_stdin: bool = False  # the command line reads it from standard input where it is left out or "-"
+    alone: str | None = None  # its value where the command line has the option alone
 
     @property
     def argument(self) -> str:
