@@ -32,7 +32,7 @@ def test_all_that_a_client_may_ask(tmp_path: Path) -> None:
     options = ["--embedder", "hashing", "--memory", str(tmp_path / "m.db"), "--project", "/x/heron"]
     server = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "everyword.interfaces.mcp", "--reference-tools", *options],
+        args=["-m", "everyword", "mcp", "--reference-tools", *options],
         env=dict(os.environ),
     )
 

@@ -401,7 +401,7 @@ def test_what_mcp_writes(tmp_path: Path) -> None:
         memory.add_many(WORST)
         stored = {event.id: event for event in memory.events()}
         memory.identity("I am Atlas.")
-    command = ["-m", "everyword.interfaces.mcp", "--memory", path, "--embedder", "none", "--reference-tools"]
+    command = ["-m", "everyword", "mcp", "--memory", path, "--embedder", "none", "--reference-tools"]
     server = StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ))
 
     async def ask() -> None:

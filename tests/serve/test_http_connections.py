@@ -20,7 +20,7 @@ import pytest
 from tests.serve.service import problem, serving
 
 from everyword import Memory
-from everyword.interfaces.http.__main__ import main
+from everyword.interfaces.cli import main
 from everyword.interfaces.http.settings import LIMITS, ServiceSettings
 
 ADD = b"POST /v1/add HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
@@ -344,7 +344,7 @@ def test_limits_are_set_on_the_command_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wrong", ["burst", "no_such=3", "burst=many", "burst=0", "header_timeout_s=nan", "host=1"])
 def test_wrong_limits_are_refused(wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--memory", ":memory:", "--limit", wrong]) == 2
+    assert main(["serve", "--memory", ":memory:", "--limit", wrong]) == 2
     assert wrong.partition("=")[0] in capsys.readouterr().err
 
 

@@ -25,8 +25,8 @@ from tests.fences import inside
 from tests.serve.service import free_port, wait_for_port
 
 from everyword import Memory
+from everyword.interfaces.cli import main
 from everyword.interfaces.mcp import OpenMemory
-from everyword.interfaces.mcp.__main__ import main
 from everyword.interfaces.mcp.fast_handshake import (
     VERSIONS,
     early_reply,
@@ -39,7 +39,7 @@ from everyword.interfaces.mcp.tools import OFFERS, agent_tools
 from everyword.interfaces.operations import BY_NAME
 from everyword.models.tokenizers import load_tokenizer
 
-COMMAND = ["-m", "everyword.interfaces.mcp", "--embedder", "hashing"]
+COMMAND = ["-m", "everyword", "mcp", "--embedder", "hashing"]
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 HANDSHAKE: dict[str, Any] = {
     "jsonrpc": "2.0",
@@ -475,14 +475,14 @@ def test_unknown_names_are_refused(opened: OpenMemory) -> None:
 def test_a_memory_is_not_served_to_the_network_without_a_token(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["--memory", str(tmp_path / "memory.db"), "--transport", "http", "--host", "0.0.0.0"]) == 2
+    assert main(["mcp", "--memory", str(tmp_path / "memory.db"), "--transport", "http", "--host", "0.0.0.0"]) == 2
     assert "needs a token" in capsys.readouterr().err
 
 
 def test_without_the_protocol_s_package_the_fix_is_told_and_nobody_is_greeted(tmp_path: Path) -> None:
-    code = "import sys; sys.modules['mcp'] = None; from everyword.interfaces.mcp.__main__ import main; sys.exit(main())"
+    code = "import sys; sys.modules['mcp'] = None; from everyword.interfaces.cli import main; sys.exit(main())"
     done = subprocess.run(
-        [sys.executable, "-c", code, "--memory", str(tmp_path / "m.db")],
+        [sys.executable, "-c", code, "mcp", "--memory", str(tmp_path / "m.db")],
         input=json.dumps(HANDSHAKE).encode() + b"\n",
         capture_output=True,
     )

@@ -22,7 +22,7 @@ from tests.serve.service import free_port, serving, wait_for_port
 
 from everyword import Memory
 
-COMMAND = ["-m", "everyword.interfaces.mcp", "--embedder", "hashing"]
+COMMAND = ["-m", "everyword", "mcp", "--embedder", "hashing"]
 NAMES = ("identity", "sessions", "entities", "intents", "session/kitchen")
 URIS = [f"everyword://{name}" for name in NAMES]
 MUST = "I must send the budget report to Ana Silva by tomorrow."

@@ -26,8 +26,8 @@ _MODULES = {
     "doctor": "cli.doctor",
     "init": "cli.init",
     "hook": "hooks.install",
-    "serve": "http.__main__",
-    "mcp": "mcp.__main__",
+    "serve": "http.serve",
+    "mcp": "mcp.serve",
 }
 
 

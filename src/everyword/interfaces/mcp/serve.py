@@ -1,4 +1,4 @@
-"""Serve a memory over MCP: `everyword mcp`, or `python -m everyword.interfaces.mcp`.
+"""`everyword mcp`: serve a memory over MCP.
 
 Heavy modules are imported late, so that a stdio client gets its first reply while the MCP package and the model load.
 """
@@ -6,8 +6,6 @@ Heavy modules are imported late, so that a stdio client gets its first reply whi
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
@@ -15,18 +13,12 @@ from typing import Any
 
 from everyword.errors import InvalidInput, InvalidSetting
 from everyword.extras import need
-from everyword.interfaces.cli import main as everyword
 from everyword.interfaces.cli.defaults import default_path
 from everyword.interfaces.cli.parser import Request
 from everyword.interfaces.cli.terminal import Terminal
 from everyword.interfaces.mcp.tools import agent_tools, tool_set_of
 
-DEFAULT_PORT = 7331
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Serve as `everyword mcp` does; return the exit code."""
-    return everyword(["mcp", *(sys.argv[1:] if argv is None else argv)])
+_PORT = 7331  # for http
 
 
 def run(request: Request, _terminal: Terminal) -> int:
@@ -38,9 +30,8 @@ def run(request: Request, _terminal: Terminal) -> int:
         raise InvalidInput(f"Unknown transport {transport!r}.", fix="Choose stdio or http.")
     if find_spec("mcp") is None:
         need("mcp", extra="mcp")  # raises, before the handshake
-    token = os.environ.get("EVERYWORD_MCP_TOKEN") or None
-    handshake = None
-    reference_tools = given.get("reference_tools", False)
+    location, token = request.memory or default_path(make_folder=True), os.environ.get("EVERYWORD_MCP_TOKEN") or None
+    handshake, reference_tools = None, given.get("reference_tools", False)
     if transport == "stdio":
         from everyword.interfaces.mcp.fast_handshake import early_results, shake_hands
 
@@ -61,14 +52,13 @@ def run(request: Request, _terminal: Terminal) -> int:
     if project is not None:  # "" where no folder is named
         here = project or os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
         project = os.path.abspath(os.path.expanduser(here))
-    location = request.memory or default_path(make_folder=True)
     opened = OpenMemory(location, space=request.space, wing=request.wing, project=project, embedder=request.embedder)
     offer: dict[str, Any] = {"tool_set": tools, "reference_tools": reference_tools}
     try:
         if handshake is not None:
             serve_stdio(opened, handshake, **offer)
         else:
-            serve_http(opened, host, given.get("port", DEFAULT_PORT), token=token, **offer)
+            serve_http(opened, host, given.get("port", _PORT), token=token, **offer)
     finally:
         opened.close()
     return 0
@@ -79,7 +69,3 @@ def _prepare() -> None:
     with suppress(ImportError):  # serving reports it
         import_module("everyword.interfaces.mcp.server")
         import_module("mcp.shared.message")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

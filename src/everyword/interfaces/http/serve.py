@@ -1,4 +1,4 @@
-"""Run the service, in one process or several: `everyword serve`, or `python -m everyword.interfaces.http`."""
+"""`everyword serve`: run the service, in one process or several."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from msgspec.structs import fields
 
 from everyword.errors import InvalidSetting
 from everyword.extras import need
-from everyword.interfaces.cli import main as everyword
 from everyword.interfaces.cli.defaults import default_path
 from everyword.interfaces.cli.parser import Request
 from everyword.interfaces.cli.terminal import Terminal
@@ -28,11 +27,6 @@ from everyword.interfaces.http.settings import ServiceSettings, address_of
 from everyword.private_files import make_private_folder
 
 _FIRST_PROCESS_ONLY = ("--no-worker", "--no-fold")  # options of the others: the first one does this work
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Serve as `everyword serve` does; return the exit code."""
-    return everyword(["serve", *(sys.argv[1:] if argv is None else argv)])
 
 
 def run(request: Request, terminal: Terminal) -> int:
@@ -146,7 +140,3 @@ def _exit_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=wait, name="everyword-parent", daemon=True).start()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
