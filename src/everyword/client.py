@@ -12,7 +12,7 @@ from datetime import date
 from functools import wraps
 from pathlib import Path
 from threading import TIMEOUT_MAX
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast, get_args, get_type_hints
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
 from everyword import errors
@@ -36,8 +36,8 @@ from everyword.memory import Memory
 from everyword.private_files import new_file
 from everyword.settings import AUTO
 from everyword.storage.open_files import opened
-from everyword.types.events import Event, Imported, Json
-from everyword.types.serialization import element_type, event_to_json, from_json
+from everyword.types.events import Event, Imported
+from everyword.types.serialization import event_to_json, from_json
 from everyword.types.service import Page
 from everyword.types.times import as_datetime
 
@@ -67,14 +67,17 @@ def _remote(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[_R
     """Make the method that has the service run a method of Memory or of one of its parts."""
     operation = _OPERATIONS[method.__qualname__.lower().removeprefix("memory.")]
     returns = get_type_hints(method)["return"]
-    listed = element_type(returns) if operation.read_only and operation.result else None
+    is_lazy, is_listed = get_origin(returns) is Iterator, get_origin(returns) in (Iterator, list)
+    listed = get_args(returns)[0] if operation.read_only and operation.result and is_listed else None
     limit = inspect.signature(method).parameters.get("limit")
     most = None if limit is None else limit.default
 
     def run(connection: Connection, given: dict[str, Any]) -> Any:
         if listed is not None:
             given.setdefault("limit", most)  # the service gives pages, of which there may be more than asked for
-            return list(_each(lambda part: connection.page(operation, listed, part), given))
+            first = _FIRST_PAGE if is_lazy else _PAGE
+            found = _each(lambda part: connection.page(operation, listed, part), given, first=first)
+            return found if is_lazy else list(found)
         answer = connection.run(operation, given)
         with _checked_answer():
             if operation.several:
@@ -162,22 +165,13 @@ class RemoteAdmin(_Remote):
     meta_values = _remote(Admin.meta_values)
     activity = _remote(Admin.activity)
     glance = _remote(Admin.glance)
+    redacted = _remote(Admin.redacted)
 
     def spaces(self) -> list[str]:
         """List the spaces that the key opens."""
         answer = self.connection.requested("GET", "/v1/spaces", {})
         with _checked_answer():
             return from_json(list[str], answer["spaces"])
-
-    def redacted(
-        self, event: Mapping[str, Json], *, redact: str | None = None, on_found: Callable[[Any], None] | None = None
-    ) -> dict[str, Json]:
-        """Have secrets taken out of an event as `add` would, without writing it; the service names none of them."""
-        if on_found is not None:
-            raise InvalidInput("The service does not tell what it found: leave on_found out.")
-        answer = self.connection.run(_OPERATIONS["admin.redacted"], {"event": dict(event), "redact": redact})
-        with _checked_answer():
-            return cast("dict[str, Json]", answer["event"])
 
     page_of_events = _paged(Admin.page_of_events)
     page_of_sessions = _paged(Admin.page_of_sessions)
@@ -245,6 +239,7 @@ class Client(_Remote):
     wake_up = _remote(Memory.wake_up)
     identity = _remote(Memory.identity)
     get = _remote(Memory.get)
+    events = _remote(Memory.events)
     sessions = _remote(Memory.sessions)
     statements = _remote(Memory.statements)
     statement = _remote(Memory.statement)
@@ -276,12 +271,6 @@ class Client(_Remote):
     def notices(self) -> list[str]:
         """List nothing: what works less well than requested is in the service's log."""
         return []
-
-    @wraps(Memory.events)
-    def events(self, **filters: Any) -> Iterator[Event]:
-        """Go through events."""
-        given = _bound(Memory.events, (), filters)
-        return _each(lambda part: self.connection.page(_OPERATIONS["events"], Event, part), given, first=_FIRST_PAGE)
 
     def import_events(
         self,
@@ -417,9 +406,7 @@ class Connection:
             raise Closed("This client has been closed; make another.")
 
 
-def _each(
-    page: Callable[[dict[str, Any]], Page[Any]], given: Mapping[str, Any], *, first: int = _PAGE
-) -> Iterator[Any]:
+def _each(page: Callable[[dict[str, Any]], Page[Any]], given: Mapping[str, Any], *, first: int) -> Iterator[Any]:
     """Go through a list page by page, up to the limit that the caller gave."""
     asked = dict(given)
     left, size = asked.get("limit"), first
@@ -440,6 +427,8 @@ def _bound(method: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[st
     del given["self"]
     if given.get("hits") is not None:
         raise InvalidInput("Hits can't be sent to a service.", fix="Leave hits out: the service searches again.")
+    if given.get("on_found") is not None:
+        raise InvalidInput("The service does not tell what it found.", fix="Leave on_found out.")
     return {name: value for name, value in given.items() if name not in _ONLY_HERE}
 
 
@@ -470,7 +459,7 @@ def _argument(parameter: Parameter | None, value: Any) -> Any:
         if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
             raise errors.InvalidEvent("add_many takes a list of events.")
         return [_event(one) for one in cast("Iterable[Any]", value)]
-    return cast("Any", value)
+    return dict(cast("Mapping[str, Any]", value)) if isinstance(value, Mapping) else cast("Any", value)
 
 
 def _event(given: Any) -> Any:
