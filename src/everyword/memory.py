@@ -82,7 +82,6 @@ if TYPE_CHECKING:
     from everyword.api.concepts import Concepts
     from everyword.api.graph import Graph
     from everyword.api.intents import Intents
-    from everyword.jobs.feed import ChangeKind
 
 Given = Event | Mapping[str, Json]
 
@@ -710,11 +709,13 @@ class Memory:
         Returns a function that unsubscribes. Each item is reported once; intents and concepts at most a few per hour.
         An error in the function is a notice: what was written is written.
         """
-        from everyword.jobs.feed import subscribe
+        from everyword.jobs.feed import ChangeKind, subscribe
 
         if not callable(callback):
             raise InvalidInput(f"{callback!r} can't be called.")
-        return subscribe(self.scope.engine, self.scope.space, self.scope.wing, _kind_of_change(what), callback)
+        return subscribe(
+            self.scope.engine, self.scope.space, self.scope.wing, required_choice(ChangeKind, "what", what), callback
+        )
 
     @public
     def watch(
@@ -731,7 +732,7 @@ class Memory:
             raise InvalidInput(f"every is a number of seconds above 0, not {every!r}.")
         if isinstance(kinds, str):
             raise InvalidInput("kinds is a list.", fix='Give it as ["intent"].')
-        wanted = tuple(dict.fromkeys(map(_kind_of_change, kinds))) or tuple(ChangeKind)
+        wanted = tuple(dict.fromkeys(required_choice(ChangeKind, "what", one) for one in kinds)) or tuple(ChangeKind)
         scope, ends = self.scope, stop or threading.Event()
         return watch_changes(scope.engine, scope.space, scope.wing, kinds=wanted, every=every, stop=ends)
 
@@ -761,13 +762,6 @@ class Memory:
         from everyword.ingest.write import write
 
         return write(self.scope.engine, self.scope.space, events, wing=self.scope.wing, redact=redact, encode=wait)
-
-
-def _kind_of_change(what: str) -> ChangeKind:
-    """Read what somebody wants to be told of."""
-    from everyword.jobs.feed import ChangeKind
-
-    return required_choice(ChangeKind, "what", what)
 
 
 def parts() -> dict[str, type[Any]]:

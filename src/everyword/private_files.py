@@ -107,6 +107,13 @@ def make_private_folder(path: str | os.PathLike[str]) -> None:
             os.chmod(path, FOLDER_MODE)  # undo the umask
 
 
+def make_folder_of(location: str) -> None:
+    """Create the private folder of a memory's file; if that fails, opening the memory reports it better."""
+    if "://" not in location:
+        with suppress(OSError):
+            make_private_folder(os.path.dirname(os.path.abspath(os.path.expanduser(location))))
+
+
 def _mode_of(like: str | os.PathLike[str] | None) -> int:
     try:
         return FILE_MODE if like is None else os.stat(like).st_mode & 0o666

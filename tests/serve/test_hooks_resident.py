@@ -19,8 +19,7 @@ from typing import Any
 import pytest
 
 from everyword import Memory, __version__
-from everyword.interfaces import hooks
-from everyword.interfaces.hooks import client, state
+from everyword.interfaces.hooks import client, run_hook, state
 from everyword.interfaces.hooks.state import HookSettings, load, save
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="needs UNIX sockets")
@@ -59,7 +58,7 @@ def is_running(pid: int) -> bool:
 
 def run(home: str, event: str, **said: Any) -> int:
     payload = {"hook_event_name": event, "session_id": "now", "cwd": "/home/ana/harbour", **said}
-    return hooks.main(["run", "--home", home], io.BytesIO(json.dumps(payload).encode()))
+    return run_hook.main(["run", "--home", home], io.BytesIO(json.dumps(payload).encode()))
 
 
 def transcript(path: Path, *texts: str) -> str:
@@ -133,7 +132,7 @@ def test_an_agent_without_context_beside_prompts_waits_at_the_start(
     with Memory.open(f"{home}/m.db", embedder="hashing") as memory:
         memory.add("Remember that the tide tables come first.", role="user", session="old", wing="harbour")
     payload = {"hook_event_name": "sessionStart", "session_id": "now", "cwd": "/home/ana/harbour"}
-    hooks.main(["run", "--agent", "cursor", "--home", home], io.BytesIO(json.dumps(payload).encode()))
+    run_hook.main(["run", "--agent", "cursor", "--home", home], io.BytesIO(json.dumps(payload).encode()))
     assert "the tide tables come first" in capsys.readouterr().out
 
 

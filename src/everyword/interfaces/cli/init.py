@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,7 +19,7 @@ from everyword.interfaces.cli.terminal import Terminal
 from everyword.interfaces.hooks.agents import AGENTS, Agent
 from everyword.interfaces.hooks.install import ALL, add_server, has_plugin, install, located, undo
 from everyword.interfaces.hooks.state import home_of, load
-from everyword.private_files import make_private_folder
+from everyword.private_files import make_folder_of
 
 STEPS = ("import", "vectors", "hooks", "mcp")
 _MEGABYTE = 1_000_000
@@ -59,11 +58,8 @@ class _Setup:
         location = located(location)
         wing = self._request.wing or folder
         wing = self._answer("Which wing should this folder's sessions use?", wing) if project else wing
-        is_file = "://" not in location
-        if is_file:
-            with suppress(OSError):  # opening the memory reports it better
-                make_private_folder(Path(location).parent)
-        there = not is_file or Path(location).exists()
+        there = "://" in location or Path(location).exists()
+        make_folder_of(location)
         with Memory.open(location, embedder=self._request.embedder) as memory:
             _show(f"Memory: {memory.location} ({'exists' if there else 'created'})")
             _show(f"Wing of this folder: {wing or 'none'}")

@@ -21,7 +21,7 @@ from everyword.interfaces.hooks import state
 from everyword.interfaces.hooks.state import HookSettings
 from everyword.memory import Memory
 from everyword.models.tokenizers import load_tokenizer
-from everyword.private_files import make_private_folder
+from everyword.private_files import make_folder_of
 from everyword.retrieval.instructions import STAGE
 from everyword.storage.open_files import opened
 from everyword.text.spans import asks
@@ -65,8 +65,7 @@ class HookActions:
         with self._lock:
             if self._memory is None:
                 location = self.settings.memory
-                if "://" not in location:
-                    make_private_folder(Path(location).parent)
+                make_folder_of(location)
                 self._memory = Memory.open(
                     location,
                     embedder=self.settings.embedder,

@@ -10,9 +10,7 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -24,7 +22,7 @@ from everyword.interfaces.cli.defaults import default_path
 from everyword.interfaces.cli.parser import Request
 from everyword.interfaces.cli.terminal import Terminal
 from everyword.interfaces.http.settings import ServiceSettings, address_of
-from everyword.private_files import make_private_folder
+from everyword.private_files import make_folder_of
 
 _FIRST_PROCESS_ONLY = ("--no-worker", "--no-fold")  # options of the others: the first one does this work
 
@@ -59,9 +57,7 @@ def _serve(
     from everyword.memory import Memory
 
     location = request.memory or default_path(make_folder=True)
-    if "://" not in location:
-        with suppress(OSError):  # opening the memory reports it better
-            make_private_folder(Path(location).expanduser().parent)
+    make_folder_of(location)
     models: dict[str, Any] = {"embedder": request.embedder, "llm": request.llm, "reranker": request.reranker}
     fold = request.arguments.get("fold", True)
     open_and_serve(lambda: Memory.open(location, **models, fold=fold), settings, on_ready=on_ready, on_wait=on_wait)

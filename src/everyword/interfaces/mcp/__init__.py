@@ -9,8 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from everyword.errors import Closed, EverywordError, NotAllowed
-from everyword.private_files import make_private_folder
-from everyword.settings import expanded
+from everyword.private_files import make_folder_of
 
 if TYPE_CHECKING:
     from everyword.ingest.projects import Projects
@@ -145,8 +144,6 @@ class OpenMemory:
             if self._whole is None:
                 from everyword.memory import Memory
 
-                if "://" not in self.location and self.location != ":memory:":
-                    with suppress(OSError):  # opening the memory reports it better
-                        make_private_folder(expanded(self.location).parent)
+                make_folder_of(self.location)
                 self._whole = Memory.open(self.location, embedder=self._embedder)
             return self._whole
