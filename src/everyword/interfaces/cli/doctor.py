@@ -8,8 +8,7 @@ import platform
 import shutil
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from everyword.memory import Memory
     from everyword.models.weights import ModelFiles
     from everyword.storage.protocol import Store
-    from everyword.storage.rows import Job
+    from everyword.storage.rows import JobRow
 
 State = Literal["ok", "warning", "problem"]
 
@@ -246,34 +245,23 @@ def _memory(request: Request, location: str) -> Iterator[Check]:
     with Memory.open(location, embedder=request.embedder, create=False, busy_timeout_s=_PATIENCE_S) as memory:
         if is_file:
             yield _lock(path)
-        elif "://" in location:
-            yield from _server(location)
+        yield from _server(memory.scope.engine.store)
         here = memory if request.space is None else memory.space(request.space)
-        yield from _contents(here, location, llm=request.llm is not None)
+        yield from _contents(here, llm=request.llm is not None)
 
 
-def _server(location: str) -> Iterator[Check]:
-    """Describe the database server, and check that row-level security applies."""
+def _server(store: Store) -> Iterator[Check]:
+    """Describe the database server, if there is one, and check that row-level security applies."""
     from everyword.storage.protocol import Workplace
 
-    with _read_only_store(location) as store:
-        if not isinstance(store, Workplace):
-            return
-        server = store.about()
+    if not isinstance(store, Workplace):
+        return
+    server = store.about()
     yield Check("server", f"PostgreSQL {server.version}, pgvector {server.vectors}")
     yield Check("search", f"words by BM25; {server.indexed} spaces have a vector index")
     limited = "every transaction is limited to its space" if server.walled else "does not apply to this user"
     fix = "Connect as a role without SUPERUSER and BYPASSRLS."
     yield _warning("row-level security", limited, fix, only_if=not server.walled)
-
-
-@contextmanager
-def _read_only_store(location: str) -> Generator[Store]:
-    from everyword.settings import Settings
-    from everyword.storage.opening import open_store
-
-    with closing(open_store(location, Settings(read_only=True), create=False)) as store:
-        yield store
 
 
 def _file(path: Path) -> Iterator[Check]:
@@ -318,17 +306,17 @@ def _lock(path: Path) -> Check:
         turn.close()
 
 
-def _contents(memory: Memory, location: str, *, llm: bool) -> Iterator[Check]:
+def _contents(memory: Memory, *, llm: bool) -> Iterator[Check]:
     stats = memory.stats()
     yield Check("schema", str(stats.schema))
     vectors = f"{stats.vectors:,} vectors of {stats.model}" if stats.model else "no vectors yet"
     yield Check("events", f"{stats.events:,} in space {stats.space}, {vectors}")
     if stats.pending:
-        yield from _waiting(location, stats.space)
+        yield from _waiting(memory)
     else:
         yield Check("queue", "empty")
     yield from _conflicts(memory)
-    yield from _behind(location, stats.space, llm=llm)
+    yield from _behind(memory, llm=llm)
     started = time.perf_counter()
     memory.recall(_QUESTION, k=1)
     yield Check("recall", f"answered in {1000 * (time.perf_counter() - started):.0f} ms")
@@ -351,12 +339,12 @@ def _conflicts(memory: Memory) -> Iterator[Check]:
         yield Check("conflicts", "none among the facts")
 
 
-def _waiting(location: str, space: str) -> Iterator[Check]:
+def _waiting(memory: Memory) -> Iterator[Check]:
     """Describe the queue: kinds of jobs and their last errors."""
     from everyword.storage.rows import EMBED, PLAN, READ, SUMMARISE
 
-    with _read_only_store(location) as store, store.file_reader() as reader:
-        jobs = [job for job in reader.jobs(limit=_JOBS_COUNTED) if job.space == space]
+    with memory.scope.reader() as reader:
+        jobs = reader.jobs_of(after=0, limit=_JOBS_COUNTED)
     with_llm = "everyword settle --llm NAME"
     for kind, what, fix in (
         (EMBED, "event without vectors", "everyword settle"),
@@ -369,14 +357,11 @@ def _waiting(location: str, space: str) -> Iterator[Check]:
             yield _warning("queue", _describe_jobs(same_kind, what), fix)
 
 
-def _behind(location: str, space: str, *, llm: bool) -> Iterator[Check]:
+def _behind(memory: Memory, *, llm: bool) -> Iterator[Check]:
     """Report derived data that lags behind the log, and events that no LLM has read though there is one."""
     from everyword.jobs.deriver import WORDS, lag
-    from everyword.storage.rows import IN_MEMORY
 
-    if location == IN_MEMORY:
-        return
-    with _read_only_store(location) as store, store.reader(space) as reader:
+    with memory.scope.reader() as reader:
         not_yet = lag(reader)
         refused = reader.refusals()
         unread = 0
@@ -402,7 +387,7 @@ def _behind(location: str, space: str, *, llm: bool) -> Iterator[Check]:
         yield Check("llm", detail, fix="Memory.open(..., llm_read_past=100) and settle() read the newest 100.")
 
 
-def _describe_jobs(jobs: Sequence[Job], what: str) -> str:
+def _describe_jobs(jobs: Sequence[JobRow], what: str) -> str:
     noun, _, rest = what.partition(" ")
     detail = f"{count_of(len(jobs), noun)} {rest}"
     failed = [job for job in jobs if job.error]
