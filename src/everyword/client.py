@@ -169,7 +169,7 @@ class RemoteAdmin(_Remote):
 
     def spaces(self) -> list[str]:
         """List the spaces that the key opens."""
-        answer = self.connection.requested("GET", "/v1/spaces", {})
+        answer = self.connection.sent("GET", "/v1/spaces", {})
         with _checked_answer():
             return from_json(list[str], answer["spaces"])
 
@@ -331,10 +331,11 @@ class Connection:
         # A host that can't be one is noticed when it is asked.
         self._failed: Any = (httpx.HTTPError, httpx.InvalidURL, UnicodeError)
         secret = _checked_key(key)
+        if timeout_s is not None and not 0 < timeout_s <= TIMEOUT_MAX:  # pyright: ignore[reportUnnecessaryComparison]
+            raise InvalidSetting(f"timeout_s must be a number of seconds above 0, not {timeout_s!r}.")
         headers = {"authorization": f"Bearer {secret}"} if secret else {}
-        options: dict[str, Any] = {"headers": headers, "timeout": _checked_timeout(timeout_s)}
         try:
-            self._http: Any = httpx.Client(base_url=_checked_url(url), **options)
+            self._http: Any = httpx.Client(base_url=_checked_url(url), headers=headers, timeout=timeout_s)
         except httpx.InvalidURL as error:
             raise _no_address(url) from error
         self.url = url
@@ -358,18 +359,14 @@ class Connection:
     def run(self, operation: Operation, given: Mapping[str, Any]) -> Any:
         """Have the service run an operation."""
         query = {} if operation.scope == "file" else self.where(wing=operation.scope == "wing")
-        return self.requested("POST", f"/v1/{operation.name}", query, _arguments(operation, given))
+        content, headers = _as_json(_arguments(operation, given)), {"content-type": _JSON}
+        return self.sent("POST", f"/v1/{operation.name}", query, content=content, headers=headers)
 
     def page(self, operation: Operation, kind: Any, given: Mapping[str, Any]) -> Page[Any]:
         """Have the service give a page of a list."""
         answer = self.run(operation, given)
         with _checked_answer():
             return Page([from_json(kind, one) for one in answer[operation.result]], next=answer["next"])
-
-    def requested(self, method: str, path: str, query: Mapping[str, str], body: object = None) -> Any:
-        """Send a JSON document, and read the one that is answered."""
-        content = None if body is None else _as_json(body)
-        return self.sent(method, path, query, content=content, headers={"content-type": "application/json"})
 
     def sent(self, method: str, path: str, query: Mapping[str, str], **options: Any) -> Any:
         """Send a request, and read the JSON document that is answered."""
@@ -503,12 +500,6 @@ def _checked_key(key: str | None) -> str:
     if not all("!" <= letter <= "~" for letter in secret):
         raise InvalidSetting("The key has characters that no API key has.", fix="Copy it again, alone.")
     return secret
-
-
-def _checked_timeout(timeout_s: float | None) -> float | None:
-    if timeout_s is not None and not 0 < timeout_s <= TIMEOUT_MAX:
-        raise InvalidSetting(f"timeout_s must be a number of seconds above 0, not {timeout_s!r}.")
-    return timeout_s
 
 
 def _check_ours(answer: Any, media_type: str) -> None:

@@ -37,13 +37,18 @@ def ask(home: str, request: dict[str, Any], timeout_s: float) -> dict[str, Any] 
             answer = b""
             while chunk := in_time().recv(1 << 16):
                 answer += chunk
-        document: Any = json.loads(answer)
+        reply = json_object(answer)
     except (OSError, ValueError):
         return None
-    if not isinstance(document, dict):
-        return None
-    reply = cast("dict[str, Any]", document)
     return None if reply.get("stale") else reply
+
+
+def json_object(text: str | bytes) -> dict[str, Any]:
+    """Read a JSON object; ValueError for anything else."""
+    document: Any = json.loads(text)
+    if not isinstance(document, dict):
+        raise ValueError("it is not a JSON object")
+    return cast("dict[str, Any]", document)
 
 
 def start(home: str) -> None:

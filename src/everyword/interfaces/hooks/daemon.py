@@ -12,12 +12,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from everyword import __version__
 from everyword.errors import StoreBusy
 from everyword.interfaces.hooks import state
-from everyword.interfaces.hooks.client import SOCKET, ask, has_sockets
+from everyword.interfaces.hooks.client import SOCKET, ask, has_sockets, json_object
 from everyword.interfaces.hooks.state import FILE, load_or_default
 
 if TYPE_CHECKING:
@@ -169,10 +169,7 @@ def _read_request(connection: socket.socket) -> dict[str, Any]:
     read = b""
     while not read.endswith(b"\n") and len(read) < _MOST_REQUEST_BYTES and (chunk := connection.recv(1 << 16)):
         read += chunk
-    document: Any = json.loads(read)
-    if not isinstance(document, dict):
-        raise ValueError("the request is not a JSON object")
-    return cast("dict[str, Any]", document)
+    return json_object(read)
 
 
 def _settings_bytes(home: str) -> bytes:

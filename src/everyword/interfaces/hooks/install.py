@@ -447,12 +447,9 @@ def _same(first: Json | str, second: Json | str) -> bool:
 def _parse_json(path: Path, text: str | None) -> Json:
     """Parse settings that are a JSON object; no text counts as an empty object."""
     try:
-        settings: Any = json.loads(text) if text and text.strip() else {}
+        return client.json_object(text) if text and text.strip() else {}
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"{path} is not JSON ({error}).", fix="Correct the file; it was not changed.") from error
-    if not isinstance(settings, dict):
-        raise InvalidInput(f"{path} is not a JSON object.", fix="Check the path; the file was not changed.")
-    return cast("Json", settings)
+        raise InvalidInput(f"{path} can't be read ({error}).", fix="Correct the file; it was not changed.") from error
 
 
 def _dump_like(settings: Json, before: str | None) -> str:
@@ -516,10 +513,9 @@ def installed(home: Path) -> dict[str, str | None]:
     """Read which files were changed: the path of the backup, if there was a file, by path."""
     text = _read_text(home / _INSTALLED)
     try:
-        known: Any = json.loads(text) if text else {}
+        return client.json_object(text or "{}")
     except ValueError:
-        known = {}
-    return cast("dict[str, str | None]", known) if isinstance(known, dict) else {}
+        return {}
 
 
 def _record_installed(home: Path, known: Mapping[str, str | None]) -> None:

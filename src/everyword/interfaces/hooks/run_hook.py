@@ -72,10 +72,7 @@ def _run_in_time(home: str, agent: str, stdin: BinaryIO) -> None:
     timer.daemon = True
     timer.start()
     try:
-        payload: Any = json.loads(stdin.read(_MOST_INPUT_BYTES))
-        if not isinstance(payload, dict):
-            raise ValueError("the agent did not send a JSON object")
-        _Hook(home, settings, agent, cast("dict[str, Any]", payload)).run()
+        _Hook(home, settings, agent, client.json_object(stdin.read(_MOST_INPUT_BYTES))).run()
     finally:
         timer.cancel()
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from zlib import crc32
 
 from everyword.interfaces.hooks.agents import EVENTS
+from everyword.interfaces.hooks.client import json_object
 from everyword.private_files import make_private_folder, open_private, private_opener, replace_file
 
 if TYPE_CHECKING:
@@ -217,10 +218,9 @@ def _path(home: str, transcript: str) -> str:
 def _load(path: str) -> dict[str, Any]:
     try:
         with open(path, encoding="utf-8") as file:
-            document: Any = json.load(file)
+            return json_object(file.read())
     except (OSError, ValueError):
         return {}
-    return cast("dict[str, Any]", document) if isinstance(document, dict) else {}
 
 
 # The log
