@@ -149,4 +149,14 @@ def user_folder(kind: Literal["data", "state"]) -> Path:
         raise BadLocation("The home folder of this user is unknown.", fix=_FIX) from error
 
 
+def default_path() -> str:
+    """Return where the memory is if nothing names one: EVERYWORD_MEMORY, or memory.db in the user's data folder."""
+    named = os.environ.get("EVERYWORD_MEMORY")
+    if named is None:
+        return str(user_folder("data") / "memory.db")
+    if not named.strip():
+        raise BadLocation("EVERYWORD_MEMORY is set, but empty.", fix="Name a memory in it, or unset it.")
+    return named if "://" in named else str(expanded(named))
+
+
 AUTO = "auto"

@@ -30,6 +30,47 @@ _MODULES = {
     "mcp": "mcp.serve",
 }
 
+# Written here, so that it is there at once. A test checks that it names every verb.
+HELP = """\
+usage: everyword VERB ...
+
+Long-term memory for AI agents. It keeps every word and finds it as soon as it
+is written.
+
+every day:
+  add         remember something, word for word
+  ask         answer a question with a quote, or say that there is no answer
+  recall      find the events that answer a question, best first
+  context     write a cited context for a prompt, within a token budget
+  wake_up     tell an agent what it should know before a conversation
+  facts       list what is true of a person or thing, and since when
+  statements  list preferences, plans, decisions and more, with their quotes
+  sessions    list conversations, latest first
+  import      remember chats, mail, notes, documents and other memories
+  forget      remove events and everything derived from them, for good
+  init        set up a memory and your coding assistants; can be undone
+  doctor      check the installation, the file, the model and assistants
+
+look closer:  show events history entities entity timeline concepts concept
+              intents window palace identity stats watch
+correct:      correct retract merge split edits undo conflicts answer_intent
+              fold journal undo_change records
+keep safe:    backup export verify rebuild settle sync migrate
+serve:        mcp serve hook keys webhooks worker
+
+`everyword VERB --help` explains a verb. Options of every verb:
+  --memory PATH    a file, or postgresql://... (default: EVERYWORD_MEMORY, or
+                   memory.db in the user's data folder)
+  --wing NAME      a person or project         --space NAME     the tenant
+  --tz ZONE        the time zone of times      --json           JSON, not text
+  --embedder NAME, --reranker NAME, --llm NAME                  the models
+
+examples:
+  everyword add "I moved to Lisbon in March." --speaker Ana --session s1
+  everyword ask "Where does Ana live?"
+  everyword forget --session s1 --dry-run
+"""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
@@ -81,7 +122,6 @@ def _let_a_second_interrupt_end() -> None:
 def _write_help(asked: str) -> bool:
     """Write the help text or the version at once; return False where that fails, which takes longer to report."""
     from everyword import __version__
-    from everyword.interfaces.cli.defaults import HELP
 
     try:
         if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]  it may be closed

@@ -23,13 +23,13 @@ from everyword.engine.encoding import EverywordNotice
 from everyword.engine.retry import when_there
 from everyword.errors import EverywordError, InvalidInput, InvalidTime, StoreUnreachable
 from everyword.interfaces.cli import results
-from everyword.interfaces.cli.defaults import default_path
 from everyword.interfaces.cli.parser import STANDARD_INPUT, Request, UsageError
 from everyword.interfaces.cli.terminal import Page, Terminal
 from everyword.interfaces.operations import BY_NAME, Operation
 from everyword.interfaces.operations.parameters import TIME
 from everyword.memory import Memory
-from everyword.settings import Settings
+from everyword.private_files import make_folder_of
+from everyword.settings import Settings, default_path
 from everyword.storage.copy import copy_store
 from everyword.storage.opening import open_store
 from everyword.text.terms import count_of
@@ -93,7 +93,9 @@ def run(request: Request, terminal: Terminal) -> int:
 def _open_memory(request: Request) -> Generator[Memory]:
     """Open the memory of a request. Only operations that write create a missing one."""
     creates = request.operation.creates
-    location = request.memory or default_path(make_folder=creates)
+    location = request.memory or default_path()
+    if creates and not request.memory:
+        make_folder_of(location)
     with Memory.open(
         location, embedder=request.embedder, llm=request.llm, reranker=request.reranker, create=creates
     ) as memory:

@@ -18,10 +18,10 @@ from msgspec.structs import asdict
 
 from everyword import __version__
 from everyword.errors import EverywordError, ModelDamaged, ModelMissing, StoreBusy, usual_fix
-from everyword.interfaces.cli.defaults import default_path
 from everyword.interfaces.cli.parser import Request
 from everyword.interfaces.cli.results import size
 from everyword.interfaces.cli.terminal import Page, Piece, Terminal, bold, green, red, yellow
+from everyword.settings import default_path
 from everyword.text.terms import count_of
 
 if TYPE_CHECKING:

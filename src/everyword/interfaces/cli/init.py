@@ -13,13 +13,13 @@ from msgspec.structs import replace
 
 from everyword.errors import EverywordError, InvalidInput, InvalidSetting
 from everyword.ingest.projects import root_of
-from everyword.interfaces.cli.defaults import default_path
 from everyword.interfaces.cli.parser import Request
 from everyword.interfaces.cli.terminal import Terminal
 from everyword.interfaces.hooks.agents import AGENTS, Agent
 from everyword.interfaces.hooks.install import ALL, add_server, has_plugin, install, located, undo
 from everyword.interfaces.hooks.state import home_of, load
 from everyword.private_files import make_folder_of
+from everyword.settings import default_path
 
 STEPS = ("import", "vectors", "hooks", "mcp")
 _MEGABYTE = 1_000_000

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from everyword import __version__
 from everyword.errors import InvalidInput
-from everyword.interfaces.cli.defaults import HELP
+from everyword.interfaces.cli import HELP
 from everyword.interfaces.operations import BY_NAME, Operation, Parameter
 from everyword.interfaces.operations.parameters import FLAG, INTEGER, PATH, TEXT, TEXTS, Kind
 from everyword.interfaces.operations.registry import Unnamed, flag, named, required, writes

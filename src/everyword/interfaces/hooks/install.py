@@ -22,14 +22,13 @@ from typing import Any, NamedTuple, cast
 from msgspec import Struct
 
 from everyword.errors import BadLocation, InvalidInput, InvalidSetting
-from everyword.interfaces.cli.defaults import default_path
 from everyword.interfaces.cli.parser import Request
 from everyword.interfaces.cli.terminal import Page, Terminal
 from everyword.interfaces.hooks import client, state
 from everyword.interfaces.hooks.agents import AGENTS, EVENTS
 from everyword.interfaces.hooks.state import FILE, from_json, home_of, load, save, switched
 from everyword.private_files import replace_file
-from everyword.settings import checked_redaction, expanded
+from everyword.settings import checked_redaction, default_path, expanded
 
 _OURS = "everyword.interfaces.hooks"  # part of each of our commands
 NAME = "everyword"

@@ -84,7 +84,7 @@ def load_or_default(home: str) -> HookSettings:
     """Read the settings; without any, as after installing a plugin, use the memory of the command line."""
     if os.path.exists(os.path.join(home, FILE)):
         return load(home)
-    from everyword.interfaces.cli.defaults import default_path
+    from everyword.settings import default_path
 
     make_private_folder(home)
     return HookSettings(memory=default_path())

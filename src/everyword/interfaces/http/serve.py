@@ -18,11 +18,11 @@ from msgspec.structs import fields
 
 from everyword.errors import InvalidSetting
 from everyword.extras import need
-from everyword.interfaces.cli.defaults import default_path
 from everyword.interfaces.cli.parser import Request
 from everyword.interfaces.cli.terminal import Terminal
 from everyword.interfaces.http.settings import ServiceSettings, address_of
 from everyword.private_files import make_folder_of
+from everyword.settings import default_path
 
 _FIRST_PROCESS_ONLY = ("--no-worker", "--no-fold")  # options of the others: the first one does this work
 
@@ -56,7 +56,7 @@ def _serve(
     from everyword.interfaces.http.server import open_and_serve  # now that its packages are there
     from everyword.memory import Memory
 
-    location = request.memory or default_path(make_folder=True)
+    location = request.memory or default_path()
     make_folder_of(location)
     models: dict[str, Any] = {"embedder": request.embedder, "llm": request.llm, "reranker": request.reranker}
     fold = request.arguments.get("fold", True)

@@ -13,10 +13,10 @@ from typing import Any
 
 from everyword.errors import InvalidInput, InvalidSetting
 from everyword.extras import need
-from everyword.interfaces.cli.defaults import default_path
 from everyword.interfaces.cli.parser import Request
 from everyword.interfaces.cli.terminal import Terminal
 from everyword.interfaces.mcp.tools import agent_tools, tool_set_of
+from everyword.settings import default_path
 
 _PORT = 7331  # for http
 
@@ -30,7 +30,7 @@ def run(request: Request, _terminal: Terminal) -> int:
         raise InvalidInput(f"Unknown transport {transport!r}.", fix="Choose stdio or http.")
     if find_spec("mcp") is None:
         need("mcp", extra="mcp")  # raises, before the handshake
-    location, token = request.memory or default_path(make_folder=True), os.environ.get("EVERYWORD_MCP_TOKEN") or None
+    location, token = request.memory or default_path(), os.environ.get("EVERYWORD_MCP_TOKEN") or None
     handshake, reference_tools = None, given.get("reference_tools", False)
     if transport == "stdio":
         from everyword.interfaces.mcp.fast_handshake import early_results, shake_hands
