@@ -64,9 +64,9 @@ def run(request: Request, terminal: Terminal) -> int:
     with _notices_as_notes(terminal):
         if own := _OWN.get(operation.name):
             return own(request, terminal)
-        arguments = _with_times(request, operation, _with_standard_input(request, operation))
+        arguments = _with_times(request, _with_standard_input(request))
         _check_forget_is_confirmed(request, terminal)
-        _note_unused_scope(request, operation, terminal)
+        _note_unused_scope(request, terminal)
         with _open_memory(request) as memory:
             if operation.name == "forget":
                 return _forget(memory, arguments, request, terminal)
@@ -121,12 +121,12 @@ def _notices_as_notes(terminal: Terminal) -> Generator[None]:
         yield
 
 
-def _with_standard_input(request: Request, operation: Operation) -> dict[str, Any]:
-    arguments = dict(request.arguments)
-    given = [one for one in operation.parameters if one.name in arguments]
+def _with_standard_input(request: Request) -> dict[str, Any]:
+    arguments, parameters = dict(request.arguments), request.operation.parameters
+    given = [one for one in parameters if one.name in arguments]
     if two := next((one for one in given if one.fills in arguments), None):
         raise UsageError(f"Give either {two.fills} or --{two.name}.")
-    for parameter in operation.parameters:
+    for parameter in parameters:
         is_left_out = parameter.required and parameter.name not in [one.argument for one in given]
         if parameter.from_stdin and (is_left_out or arguments.get(parameter.name) == STANDARD_INPUT):
             text = _read_standard_input(parameter.name)
@@ -148,9 +148,9 @@ def _with_whole_id(memory: Memory, operation: Operation, arguments: dict[str, An
     return {**arguments, "id": found[0]} if found else arguments
 
 
-def _with_times(request: Request, operation: Operation, arguments: dict[str, Any]) -> dict[str, Any]:
+def _with_times(request: Request, arguments: dict[str, Any]) -> dict[str, Any]:
     """Read times in the user's zone, in words too."""
-    zone = zone_of(request.tz)
+    operation, zone = request.operation, zone_of(request.tz)
     if operation.parameter("tz") is not None:
         arguments["tz"] = request.tz
     for parameter in operation.parameters:
@@ -185,7 +185,8 @@ def _read_standard_input(name: str) -> str:
     return text.removesuffix("\n").removesuffix("\r")
 
 
-def _note_unused_scope(request: Request, operation: Operation, terminal: Terminal) -> None:
+def _note_unused_scope(request: Request, terminal: Terminal) -> None:
+    operation = request.operation
     if operation.scope == "file" and (request.space, request.wing) != (None, None):
         terminal.note(f"{operation.name} concerns the whole file; --space and --wing are ignored.")
     elif operation.scope == "space" and request.wing is not None:

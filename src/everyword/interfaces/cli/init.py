@@ -54,8 +54,7 @@ class _Setup:
 
         project = root_of(str(Path.cwd()))
         folder = Path(project).name if project else ""
-        location = self._answer("Where should the memory be?", self._request.memory or default_path())
-        location = located(location)
+        location = located(self._answer("Where should the memory be?", self._request.memory or default_path()))
         wing = self._request.wing or folder
         wing = self._answer("Which wing should this folder's sessions use?", wing) if project else wing
         there = "://" in location or Path(location).exists()

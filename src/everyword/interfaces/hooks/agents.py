@@ -20,10 +20,10 @@ class Agent(NamedTuple):
 
     title: str
     home: str  # its folder, which is there if the agent is installed
-    home_variable: str  # an environment variable that names another folder
     hooks: str  # the file with hooks, in its folder
     servers: str  # the file with MCP servers, in its folder
     events: dict[str, str]  # its name for each of our events, where it has such a hook
+    home_variable: str = ""  # an environment variable that names another folder
     # A hook in its settings. Limits are ten seconds: HookSettings.timeout_s ends a hook much earlier.
     hook: dict[str, Any] = {"type": "command", "timeout": 10}  # noqa: RUF012
     command: str = "command"  # the member of a hook that holds the command
@@ -79,7 +79,6 @@ AGENTS = {
     "gemini": Agent(
         title="Gemini CLI",
         home="~/.gemini",
-        home_variable="",
         hooks="settings.json",
         servers="settings.json",
         events=_SAME_NAMES | {"UserPromptSubmit": "BeforeAgent", "PreCompact": "PreCompress", "Stop": "AfterAgent"},
@@ -90,7 +89,6 @@ AGENTS = {
     "cursor": Agent(
         title="Cursor",
         home="~/.cursor",
-        home_variable="",
         hooks="hooks.json",
         servers="mcp.json",
         # It has no hook after which its transcript could be read, so each reply is saved as it comes.
