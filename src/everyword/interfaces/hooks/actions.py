@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from everyword.errors import InvalidEvent, KeyConflict
 from everyword.ingest.importers import named
@@ -45,6 +45,14 @@ _AWAIT_STEP_S = 0.05
 _HEADING = "From the user's long-term memory, quotes from earlier sessions:"
 
 
+class _Start(NamedTuple):
+    """What is told at the start of sessions in a wing."""
+
+    text: str
+    told: frozenset[str]  # ids of the events in it
+    version: tuple[date, str]  # the day, and the state of the memory
+
+
 class HookActions:
     """The actions of hooks on one memory, which is opened on first use."""
 
@@ -55,9 +63,7 @@ class HookActions:
         self._lock = threading.Lock()
         self._memory: Memory | None = None
         self._projects: Projects | None = None
-        self._started: dict[
-            str, tuple[tuple[date, str], tuple[str, frozenset[str]]]
-        ] = {}  # by wing, least recently used first
+        self._started: dict[str, _Start] = {}  # by wing, least recently used first
 
     @property
     def memory(self) -> Memory:
@@ -100,30 +106,29 @@ class HookActions:
 
     def session_start(self, cwd: str, session: str = "") -> str:
         """Write what an agent should know at the start of a session in a folder."""
-        text, told = self._start(self._project(cwd))
+        start = self._start(self._project(cwd))
         self._told.pop(session, None)  # a session also starts anew, after its context was compacted
-        self._note_told(session, told)
-        return text
+        self._note_told(session, start.told)
+        return start.text
 
     def refresh_starts(self) -> None:
         """Recompute the texts of session starts if the memory changed, so that no agent waits for them."""
         for wing in list(self._started) or [""]:
             self._start(wing)
 
-    def _start(self, wing: str) -> tuple[str, frozenset[str]]:
-        """Return the text of a start in a wing, and the ids of the events that it tells."""
+    def _start(self, wing: str) -> _Start:
         # A wake-up changes only with the day and with the memory.
         version = (utc_now().date(), self.memory.admin.pulse())
         kept = self._started.pop(wing, None)
-        if kept is None or kept[0] != version:
+        if kept is None or kept.version != version:
             budget = self.settings.start_tokens - load_tokenizer().count(f"{_HEADING}\n")
             told = self.memory.wake_up(max(1, budget), wing=wing)
             text = f"{_HEADING}\n{told.text}" if told.text else ""
-            kept = (version, (text, frozenset(one.event_id for one in told.citations)))
+            kept = _Start(text, frozenset(one.event_id for one in told.citations), version)
         self._started[wing] = kept
         while len(self._started) > _MOST_CACHED_STARTS:
             self._started.pop(next(iter(self._started)), None)
-        return kept[1]
+        return kept
 
     def for_prompt(self, prompt: str, session: str, cwd: str = "") -> str:
         """Write a few cited lines if the memory probably holds what the prompt asks for; otherwise nothing.
