@@ -408,3 +408,8 @@ class Commits(threading.local):
     """The number of committed transactions, per thread."""
 
     count = 0
+
+
+def read_text(value: str | bytes) -> str:
+    """Give a text as Python has it, where a store had to keep it as bytes."""
+    return value if isinstance(value, str) else bytes(value).decode("utf-8", "surrogatepass")

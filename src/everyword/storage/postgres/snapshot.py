@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,9 +22,7 @@ from everyword.storage.sql.snapshot import Caches, Row, Snapshot, array
 from everyword.storage.sql.tables import Column, Tables
 from everyword.text.terms import ANALYSIS_VERSION
 
-
-def query(name: str) -> str:
-    return query_of("postgres", name)
+query = partial(query_of, "postgres")
 
 
 def statement(name: str) -> bytes:

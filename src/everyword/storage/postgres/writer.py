@@ -22,7 +22,7 @@ from everyword.storage.postgres.snapshot import PostgresSnapshot, PostgresTransa
 from everyword.storage.postings import Seqs
 from everyword.storage.rows import EMBED, Draft, Model, Space, UnitVector
 from everyword.storage.sql import writer
-from everyword.storage.sql.row_mapping import event_values, indexed_meta
+from everyword.storage.sql.reader import event_values, indexed_meta
 from everyword.storage.sql.snapshot import array
 from everyword.storage.sql.writer import FileWriter, Writer
 

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from everyword.storage.nearest import seqs_of, unit_bounds
 from everyword.storage.postings import Postings, flatten, terms_of, unpack
 from everyword.storage.rows import EMBED, Model, Space, StatementFilter
-from everyword.storage.sql.reader import FileReader, Reader
-from everyword.storage.sql.row_mapping import receipt_from_json, seqs_from_json
+from everyword.storage.sql.reader import FileReader, Reader, receipt_from_json, seqs_from_json
 from everyword.storage.sql.tables import DERIVED_TABLES, VECTOR_TABLES, WORD_TABLES
 from everyword.text.terms import ANALYSIS_VERSION, searchable_terms
 from everyword.types.events import Problem, Report, content_of, event_id, identity_of

@@ -20,8 +20,7 @@ from everyword.storage.rows import (
     WorkRow,
     WrittenRow,
 )
-from everyword.storage.sql.row_mapping import names
-from everyword.storage.sql.snapshot import Row, SpaceRows, compact_json, words
+from everyword.storage.sql.snapshot import Row, SpaceRows, compact_json, names, words
 from everyword.types.concepts import (
     LEAST_GROUNDS,
     STRONGEST_FROM,

@@ -15,9 +15,9 @@ from everyword.storage.rows import (
     GraphState,
     MentionRow,
     NameRow,
+    read_text,
 )
 from everyword.storage.sql.snapshot import Row, SpaceRows, array, compact_json, words
-from everyword.storage.sql.tables import read_text
 from everyword.types.events import Span, event_id
 from everyword.types.graph import RELATIONS, Fact, FactDraft, KnownName
 from everyword.types.times import from_micros, optional_micros, optional_moment

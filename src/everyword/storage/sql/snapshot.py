@@ -271,6 +271,12 @@ def words(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(texts)
 
 
+def names(gathered: str | Sequence[str]) -> tuple[str, ...]:
+    """Put the names in order that a query gathered: as an array where the database has them, else as JSON."""
+    found: Sequence[str | None] = json.loads(gathered) if isinstance(gathered, str) else gathered
+    return tuple(sorted(name for name in found if name is not None))
+
+
 K = TypeVar("K")
 V = TypeVar("V")
 

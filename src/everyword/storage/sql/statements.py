@@ -9,9 +9,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from everyword.storage.rows import PLAN, READ, SUMMARISE, StatementFilter, StatementText
+from everyword.storage.rows import PLAN, READ, SUMMARISE, StatementFilter, StatementText, read_text
 from everyword.storage.sql.snapshot import Row, SpaceRows, array, compact_json, words
-from everyword.storage.sql.tables import read_text
 from everyword.types.events import Change, Span, event_id
 from everyword.types.statements import Category, SaidDate, Slot, Stance, Statement, StatementKind, Status
 from everyword.types.times import from_micros, optional_micros, optional_moment, to_micros

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from everyword.storage.rows import COPYING, SCRUB_OWED
+from everyword.storage.rows import COPYING, SCRUB_OWED, read_text
 
 SPACES = "spaces"
 FIRST = (SPACES, "statements")  # copied before the others, which point to their rows
@@ -256,8 +256,3 @@ def row_hash(row: Mapping[str, Any], columns: Sequence[str]) -> int:
         digest.update(b"%s %d " % (type(value).__name__.encode(), len(data)))
         digest.update(data)
     return int.from_bytes(digest.digest(), "big")
-
-
-def read_text(value: str | bytes) -> str:
-    """Give a text as Python has it, where a store had to keep it as bytes."""
-    return value if isinstance(value, str) else bytes(value).decode("utf-8", "surrogatepass")

@@ -28,8 +28,7 @@ from everyword.storage.rows import (
 )
 from everyword.storage.sql.concepts import ConceptChanges
 from everyword.storage.sql.graph import GraphChanges
-from everyword.storage.sql.reader import FileReader, Reader
-from everyword.storage.sql.row_mapping import event_values, indexed_meta, receipt_to_json
+from everyword.storage.sql.reader import FileReader, Reader, event_values, indexed_meta, receipt_to_json
 from everyword.storage.sql.snapshot import Space, array
 from everyword.storage.sql.statements import StatementChanges
 from everyword.text.terms import ANALYSIS_VERSION, searchable_terms

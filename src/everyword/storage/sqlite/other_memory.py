@@ -12,11 +12,10 @@ from everyword.errors import ForeignFile, InvalidInput
 from everyword.settings import Settings
 from everyword.storage.rows import COPYING
 from everyword.storage.sql.queries import check_schema
-from everyword.storage.sql.row_mapping import event_of
+from everyword.storage.sql.reader import event_of
 from everyword.storage.sql.snapshot import Caches, Row
 from everyword.storage.sqlite import schema
-from everyword.storage.sqlite.connect import inspect, is_idle, translated_errors
-from everyword.storage.sqlite.fork_safety import check_openable, in_use, track
+from everyword.storage.sqlite.connect import check_openable, in_use, inspect, is_idle, track, translated_errors
 from everyword.storage.sqlite.schema import query
 from everyword.storage.sqlite.snapshot import SqliteSnapshot
 from everyword.types.events import Event, content_of, event_id, identity_of

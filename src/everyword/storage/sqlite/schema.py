@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from hashlib import blake2b
 from marshal import dumps
 from typing import Any, NamedTuple
@@ -22,11 +22,7 @@ import apsw
 
 from everyword.storage.sql.queries import check_schema, filled, migrations, named_queries, newest_schema, query_of
 
-
-def query(name: str) -> str:
-    return query_of("sqlite", name)
-
-
+query = partial(query_of, "sqlite")
 APPLICATION_ID = 0x45565744  # "EVWD" in the header of the file: tells a memory from any other SQLite file
 
 

@@ -20,8 +20,17 @@ from everyword.storage.protocol import FileWriter, Store
 from everyword.storage.rows import IN_MEMORY, NOT_OWED, SCRUB_OWED
 from everyword.storage.sql.queries import check_schema, newest_schema
 from everyword.storage.sqlite import schema
-from everyword.storage.sqlite.connect import connect, create, inspect, is_frozen, translated_errors
-from everyword.storage.sqlite.fork_safety import check_openable, in_use, register, track
+from everyword.storage.sqlite.connect import (
+    check_openable,
+    connect,
+    create,
+    in_use,
+    inspect,
+    is_frozen,
+    register,
+    track,
+    translated_errors,
+)
 from everyword.storage.sqlite.schema import Digests, query, renew
 from everyword.storage.sqlite.snapshot import SqliteSnapshot
 from everyword.storage.sqlite.write_lock import Turn

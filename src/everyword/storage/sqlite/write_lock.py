@@ -19,7 +19,7 @@ from pathlib import Path
 from everyword.errors import NoFileLocks, StoreBusy, StoreReadOnly
 from everyword.fair_semaphore import FairSemaphore
 from everyword.private_files import open_private
-from everyword.storage.sqlite.fork_safety import forget_lock_file, in_use, track_lock_file
+from everyword.storage.sqlite.connect import forget_lock_file, in_use, track_lock_file
 
 if sys.platform == "win32":
     import msvcrt
