@@ -78,11 +78,11 @@ def no_reader(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _each_text_is_encoded_and_read_once() -> Iterator[None]:
     """Open the models once per process, and compute a text's vectors and what the reader finds in it once."""
-    from everyword.models import encoder
+    from everyword.models import onnx
     from everyword.models.reader import reader
     from remembered_runs import remembering
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in (encoder, reader):
+        for module in (onnx, reader):
             patch.setattr(module, "open_session", remembering(module.open_session))
         yield

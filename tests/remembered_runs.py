@@ -33,6 +33,9 @@ class RememberedRuns:
         self._results: OrderedDict[tuple[object, ...], list[NDArray[Any]]] = OrderedDict()
         self._bytes = 0
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
+
     def run(self, outputs: list[str], feeds: dict[str, NDArray[Any]]) -> list[NDArray[Any]]:
         row = tuple(
             (name, feed.shape, hashlib.blake2b(feed.tobytes(), digest_size=16).digest()) for name, feed in feeds.items()

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from everyword.interfaces.cli.terminal import Terminal
 from everyword.models.embedders import POOLED_DIMS, ColbertSmall, EverywordSmall
-from everyword.models.encoder import Marker, TokenEncoder, TwoHeadEncoder
+from everyword.models.onnx import Marker, TokenEncoder, TwoHeadEncoder
 from everyword.models.token_codec import (
     CENTROIDS,
     PART_DIMS,

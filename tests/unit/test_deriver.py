@@ -21,7 +21,7 @@ from everyword import Memory
 from everyword.errors import Closed
 from everyword.jobs import deriver
 from everyword.jobs.deriver import catch_up, derive_batch, views_of
-from everyword.models.encoder import TextEncoder
+from everyword.models.onnx import TextEncoder
 from everyword.settings import Settings
 from everyword.storage import rows
 from everyword.storage.rows import VIEWS

@@ -13,7 +13,7 @@ import pytest
 
 from everyword.errors import StoreCorrupt
 from everyword.models.embedders import ColbertSmall
-from everyword.models.encoder import MAX_TOKENS, Marker, TokenEncoder
+from everyword.models.onnx import MAX_TOKENS, Marker, TokenEncoder
 from everyword.models.token_codec import MOST_VECTORS, TokenCodec, merge_similar, unit
 from everyword.models.weights import COLBERT_SMALL, find_model
 

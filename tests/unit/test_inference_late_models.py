@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from everyword.models.embedders import ColbertSmall, EverywordSmall, LateInteractionEmbedder
-from everyword.models.encoder import MANY_TEXTS
+from everyword.models.onnx import MANY_TEXTS
 from everyword.models.protocol import LateInteraction, Passage
 from told import ASKED, TEXTS
 

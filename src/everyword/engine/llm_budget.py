@@ -13,9 +13,10 @@ from msgspec.structs import replace
 
 from everyword.errors import AllowanceSpent, EverywordError, LLMGarbage, LLMRefused, LLMUnavailable, StoreError
 from everyword.models.llm.client import estimate_tokens
-from everyword.models.protocol import DEFAULT_MAX_TOKENS, LLM, Reply, Schema, well_formed
+from everyword.models.protocol import DEFAULT_MAX_TOKENS, LLM, Reply, Schema
 from everyword.storage.protocol import FileReader, FileWriter, Store
 from everyword.storage.rows import IN_MEMORY
+from everyword.text.terms import well_formed
 from everyword.types.times import Clock
 
 LLM_TOKENS = "llm_tokens"  # a fact in the store: the day, and the tokens spent on it

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from everyword.errors import Closed, EverywordError, InvalidSetting
 from everyword.lazy_patterns import lazy_pattern
-from everyword.models.encoder import Encoded, Marker, TextEncoder, TokenEncoder, TwoHeadEncoder
-from everyword.models.protocol import Embedder, Matches, ModelCard, Passage, Question, well_formed
+from everyword.models.onnx import Encoded, Marker, TextEncoder, TokenEncoder, TwoHeadEncoder
+from everyword.models.protocol import Embedder, Matches, ModelCard, Passage, Question
 from everyword.models.token_codec import TokenCodec, to_int8, unit
 from everyword.models.weights import (
     COLBERT_SMALL,
@@ -32,7 +32,7 @@ from everyword.models.weights import (
     PinnedModel,
     find_model,
 )
-from everyword.text.terms import count_unspaced
+from everyword.text.terms import count_unspaced, well_formed
 
 DEFAULT = EVERYWORD_SMALL.name
 CHOICES = (

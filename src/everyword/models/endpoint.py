@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from everyword.errors import EmbeddingFailed, InvalidSetting
 from everyword.models.http_client import Errors, HttpClient, HttpResponse, RetryPolicy
-from everyword.models.protocol import ModelCard, Passage, Question, well_formed
+from everyword.models.protocol import ModelCard, Passage, Question
 from everyword.models.token_codec import to_int8, unit
+from everyword.text.terms import well_formed
 
 PREFIX = "openai:"
 FORM = "openai:MODEL@URL?dimensions=N, as in openai:nomic-embed-text@http://localhost:11434/v1"

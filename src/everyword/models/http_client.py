@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from everyword.errors import InvalidSetting, ModelError
 from everyword.extras import need
-from everyword.models.protocol import well_formed
+from everyword.text.terms import well_formed
 
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})  # HTTP statuses of temporary errors
 FIRST_WAIT = 0.5  # seconds; doubled with each attempt

@@ -130,12 +130,3 @@ class LLM(Protocol):
     ) -> Iterator[str]:
         """Yield the answer piece by piece; without a schema, since partial JSON can't be checked."""
         ...
-
-
-def well_formed(text: str) -> str:
-    """Join surrogate pairs and replace lone surrogates by U+FFFD."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everyword.errors import InvalidSetting, ModelDamaged, ModelError, ModelMissing, RerankFailed
-from everyword.models.encoder import MAX_CHARACTERS, MAX_TEXTS_AT_ONCE, MAX_TOKENS
 from everyword.models.http_client import Errors, HttpClient, HttpResponse, RetryPolicy
 from everyword.models.llm.json_schema import ask_json, list_schema, object_schema
-from everyword.models.onnx import OpenedOnce, open_session
-from everyword.models.protocol import LLM, Reranker, Schema, well_formed
+from everyword.models.onnx import MAX_CHARACTERS, MAX_TEXTS_AT_ONCE, MAX_TOKENS, OpenedOnce, open_session
+from everyword.models.protocol import LLM, Reranker, Schema
 from everyword.models.tokenizers import open_any_tokenizer
 from everyword.models.weights import CROSS_ENCODER, MODEL, TOKENIZER, ModelFiles, find_model, unpinned_files
 from everyword.text.rendering import json_text
+from everyword.text.terms import well_formed
 
 # A long question leaves at least this much room for the passage.
 MIN_PASSAGE_TOKENS = 64

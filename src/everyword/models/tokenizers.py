@@ -21,8 +21,9 @@ from msgspec import Struct
 from everyword.errors import InvalidSetting, ModelDamaged, ModelMissing
 from everyword.extras import need
 from everyword.lazy_patterns import lazy_pattern
-from everyword.models.protocol import Tokenizer, well_formed
+from everyword.models.protocol import Tokenizer
 from everyword.models.weights import EVERYWORD_SMALL, find_model
+from everyword.text.terms import well_formed
 
 WORDPIECE = "wordpiece"
 WORDS = "words"

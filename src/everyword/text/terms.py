@@ -123,6 +123,15 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else text[: whole_until(text, most - 1)].rstrip() + "…"
 
 
+def well_formed(text: str) -> str:
+    """Join surrogate pairs and replace lone surrogates by U+FFFD."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
 def count_of(count: int, thing: str) -> str:
     """Write a number of things, with the noun in its singular or plural."""
     return f"{count:,} {thing}{'' if count == 1 else 's'}"

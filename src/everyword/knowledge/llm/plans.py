@@ -23,11 +23,11 @@ from everyword.knowledge.concepts import AS_READ, GraphCache, carry_out, cause_o
 from everyword.knowledge.llm.grounding import PLAN_PROMPT, Refused, as_written, beyond, extractor_of, prompt, unheard
 from everyword.knowledge.window import window_in
 from everyword.models.llm.json_schema import ask_json, list_schema, object_schema
-from everyword.models.protocol import LLM, Schema, well_formed
+from everyword.models.protocol import LLM, Schema
 from everyword.storage.protocol import Reader, Writer
 from everyword.storage.rows import PLAN, Job, Member
 from everyword.text.rendering import json_text, visible
-from everyword.text.terms import question_terms
+from everyword.text.terms import question_terms, well_formed
 from everyword.types.concepts import (
     LEAST_GROUNDS,
     AddEdge,

@@ -14,10 +14,11 @@ from everyword.engine.engine import Engine, Progress
 from everyword.engine.llm_queue import llm_to_fold, work_through
 from everyword.knowledge.llm.grounding import SUMMARY_PROMPT, beyond, extractor_of, prompt
 from everyword.models.llm.json_schema import ask_json, list_schema, object_schema
-from everyword.models.protocol import LLM, well_formed
+from everyword.models.protocol import LLM
 from everyword.storage.protocol import Reader, Writer
 from everyword.storage.rows import PLAN, SUMMARISE, Job, WrittenRow
 from everyword.text.rendering import LONGEST_NAME, json_text, one_line
+from everyword.text.terms import well_formed
 from everyword.types.concepts import Debt, JournalEntry
 from everyword.types.events import PROGRAMS, Event, WrittenSentence
 from everyword.types.times import day_in_words

@@ -22,7 +22,8 @@ from msgspec.structs import replace
 
 from everyword.errors import InvalidInput, InvalidSetting, LLMGarbage, LLMRefused, LLMUnavailable
 from everyword.models.http_client import Errors, HttpClient, HttpResponse, RetryPolicy, bearer
-from everyword.models.protocol import DEFAULT_MAX_TOKENS, LLM, Reply, Schema, well_formed
+from everyword.models.protocol import DEFAULT_MAX_TOKENS, LLM, Reply, Schema
+from everyword.text.terms import well_formed
 
 FORM = "PROVIDER:MODEL@URL, as in openai:qwen3@http://localhost:8000/v1, ollama:llama3.2 or anthropic:claude-sonnet-4-5"
 KEY_VARIABLE = "EVERYWORD_LLM_KEY"

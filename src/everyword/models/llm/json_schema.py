@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, cast
 
 from everyword.errors import LLMGarbage
-from everyword.models.protocol import LLM, Schema, well_formed
+from everyword.models.protocol import LLM, Schema
+from everyword.text.terms import well_formed
 
 REASONING_START = "<think>"
 REASONING_END = "</think>"  # may come without a start, which some servers put into the prompt

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from everyword.errors import ModelDamaged, ModelError
 from everyword.models.onnx import OpenedOnce, Session, open_session
-from everyword.models.protocol import well_formed
 from everyword.models.reader import decoding
 from everyword.models.reader.decoding import (
     CHOICES,
@@ -29,6 +28,7 @@ from everyword.models.reader.decoding import (
 from everyword.models.reader.rows import JoinedRow, ReadingRow, RowWriter, Side, Turn
 from everyword.models.tokenizers import Encoder, Encoding, open_tokenizer, unread_share
 from everyword.models.weights import EVERYWORD_READER, EVERYWORD_SMALL, ModelFiles, find_model, unpinned_files
+from everyword.text.terms import well_formed
 
 MODEL, TOKENIZER, ABOUT = "reader.onnx", "tokenizer.json", "reader.json"
 REINSTALL = "Run: pip install --force-reinstall everyword-models"

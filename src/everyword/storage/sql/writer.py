@@ -31,7 +31,7 @@ from everyword.storage.sql.graph import GraphChanges
 from everyword.storage.sql.reader import FileReader, Reader, event_values, indexed_meta, receipt_to_json
 from everyword.storage.sql.snapshot import Space, array
 from everyword.storage.sql.statements import StatementChanges
-from everyword.text.terms import ANALYSIS_VERSION, searchable_terms
+from everyword.text.terms import ANALYSIS_VERSION, searchable_terms, well_formed
 from everyword.types.events import Event, Receipt
 from everyword.types.service import ApiKey, Webhook
 from everyword.types.times import from_micros, optional_micros, to_micros
@@ -175,7 +175,7 @@ class Writer(Reader, StatementChanges, GraphChanges, ConceptChanges):
 
     def note_failure(self, kind: str, seqs: Sequence[int], *, error: str) -> None:
         """Keep why what these events owe could not be done at once; it is due as before."""
-        self.sql.run("note_failure", (storable_error(error), kind, array(seqs), self.into))
+        self.sql.run("note_failure", (well_formed(error), kind, array(seqs), self.into))
 
     # Import positions and tags of forgotten events
 
@@ -382,7 +382,7 @@ class FileWriter(FileReader):
 
     def fail_webhook(self, webhook: Webhook, *, error: str, due_at: int) -> None:
         """Note that a delivery failed, and when to try again."""
-        self.sql.run("fail_webhook", (due_at, storable_error(error), webhook.id, webhook.position))
+        self.sql.run("fail_webhook", (due_at, well_formed(error), webhook.id, webhook.position))
 
     def delete_webhook(self, id: str) -> bool:
         """Remove a webhook; False where there is none."""
@@ -412,7 +412,7 @@ class FileWriter(FileReader):
 
     def fail_job(self, job: Job, *, error: str, due_at: int) -> None:
         """Put a job back for later, with the reason."""
-        self.sql.run("fail_job", (storable_error(error), due_at, job.id, self.sql.space_to_write(job.space).id))
+        self.sql.run("fail_job", (well_formed(error), due_at, job.id, self.sql.space_to_write(job.space).id))
 
     def drop_job(self, job: Job) -> None:
         """Remove a job that has nothing to do any more."""
@@ -440,8 +440,3 @@ class FileWriter(FileReader):
 
 def _stored(draft: Draft, space: str, recorded_at: int) -> Event:
     return replace(draft.event, space=space, recorded_at=from_micros(recorded_at), source=source_of(draft.event))
-
-
-def storable_error(error: str) -> str:
-    """Replace what can't be encoded, so that the text of an error can be stored."""
-    return error.encode("utf-8", "replace").decode()
