@@ -54,7 +54,7 @@ class ServiceConformance:
             [stored] = reader.webhooks()
             webhook = stored.webhook
             assert stored.secret == "secret"
-            assert (webhook.attempts, webhook.error, webhook.delivered) == (1, "no ?answer", 0)
+            assert (webhook.attempts, webhook.error, webhook.delivered) == (1, "no \ufffdanswer", 0)
             assert webhook.due_at is not None
             assert replace(webhook, attempts=0, error=None, due_at=None) == HOOK
         with store.file_writer() as writer:

@@ -28,7 +28,7 @@ from everyword.errors import EverywordError
 from everyword.jobs.deriver import catch_up, views_of
 from everyword.knowledge.concept_labels import reworded
 from everyword.storage.protocol import Reader
-from everyword.storage.rows import JobRow, StatementFilter, StoredWebhook
+from everyword.storage.rows import Job, StatementFilter, StoredWebhook
 from everyword.types.events import Event
 from everyword.types.intents import LIVE, Intent
 from everyword.types.records import RecordKind
@@ -134,7 +134,7 @@ def _read_jobs(scope: FeedScope, after: int, limit: int) -> list[Row]:
     ]
 
 
-def waiting(row: JobRow, event: Event | None) -> Waiting:
+def waiting(row: Job, event: Event | None) -> Waiting:
     """Convert a stored job to the public type."""
     return Waiting(
         id=row.id,

@@ -6,7 +6,7 @@ transaction drops the old derived rows and copies the new ones under new numbers
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -16,26 +16,33 @@ from everyword.jobs.deriver import BATCH, apply_batch, derive_batch
 from everyword.knowledge import graph
 from everyword.storage.opening import open_scratch
 from everyword.storage.protocol import Store, Tables
-from everyword.storage.rows import FACTS, STATEMENTS
+from everyword.storage.rows import CONCEPTS, FACTS, STATEMENTS
 from everyword.storage.sql.graph import renumbered
-from everyword.storage.sql.tables import SPACES, sum_of
+from everyword.storage.sql.tables import SPACES, shared_columns, sum_of
 
 _FACTS = "facts"
 DERIVED = (STATEMENTS, FACTS)  # the views that need nothing but the log and `READ`
 # What deriving reads besides the log: readings of an LLM, and merges and splits of entities by people.
 READ = ("readings", "entity_edits", "entity_pins")
-# The derived tables, referenced ones first, with the columns that hold row numbers.
-_MADE: Mapping[str, tuple[str, ...]] = {
-    "statements": ("number",),
-    "statement_keys": ("number",),
-    "journal": ("number",),
-    "event_tags": (),
-    "model_readings": (),
-    "names": ("number",),
-    "mentions": ("name",),
-    "claims": ("number",),
-    _FACTS: ("number",),
-    "fact_claims": ("fact", "claim"),
+# The derived tables by view, referenced ones first: which columns hold row numbers of which other table. Any other
+# column `number` is the row's own number, which differs between stores.
+TABLES_BY_VIEW: Mapping[str, Mapping[str, Mapping[str, str]]] = {
+    STATEMENTS: {"statements": {}, "statement_keys": {"number": "statements"}, "journal": {}, "event_tags": {}},
+    FACTS: {
+        "names": {},
+        "mentions": {"name": "names"},
+        "claims": {},
+        _FACTS: {},
+        "fact_claims": {"fact": _FACTS, "claim": "claims"},
+    },
+    CONCEPTS: {
+        "fold_journal": {},
+        "fold_nodes": {"born_by": "fold_journal", "closed_by": "fold_journal"},
+        "fold_edges": {"born_by": "fold_journal", "closed_by": "fold_journal"},
+        "fold_apart": {},
+        "fold_work": {},
+        "fold_loose": {},
+    },
 }
 _CHANGED = "changed"  # column of names: the version of the graph, which differs between stores
 _COPY_BATCH = 2_000  # rows
@@ -130,7 +137,7 @@ def _exchanged(engine: Engine, scratch: Store, space: str, copied: _Copied) -> s
 def _inputs_changed(tables: Tables, made: Tables, space: str, copied: _Copied) -> bool:
     """Tell whether readings or entity edits of the copied events changed meanwhile."""
     for name in READ:
-        columns = sorted(set(tables.table(name).columns) & set(made.table(name).columns))
+        columns = shared_columns(tables, made, name)
         now, then = (
             sum_of((row for row in one.rows(name, space) if row.get("seq", 0) <= copied.upto), columns)
             for one in (tables, made)
@@ -142,13 +149,15 @@ def _inputs_changed(tables: Tables, made: Tables, space: str, copied: _Copied) -
 
 def _take(tables: Tables, made: Tables, space: str, version: int) -> None:
     by = tables.reserve(made.last_number())
-    for name, numbers in _MADE.items():
-        tables.put_all(name, (_moved(name, row, numbers, by, version) for row in made.rows(name, space)))
+    tables.put_all("model_readings", made.rows("model_readings", space))
+    for view in DERIVED:
+        for name, points_to in TABLES_BY_VIEW[view].items():
+            tables.put_all(name, (_moved(name, row, points_to, by, version) for row in made.rows(name, space)))
 
 
-def _moved(table: str, row: dict[str, Any], numbers: Sequence[str], by: int, version: int) -> dict[str, Any]:
+def _moved(table: str, row: dict[str, Any], points_to: Collection[str], by: int, version: int) -> dict[str, Any]:
     """Convert a row to the numbers of the other store."""
-    moved = row | {column: row[column] + by for column in numbers}
+    moved = row | {column: row[column] + by for column in ("number", *points_to) if column in row}
     if _CHANGED in row:
         moved[_CHANGED] = version
     if table == _FACTS:

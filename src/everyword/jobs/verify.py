@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 from everyword.engine.encoding import embed
 from everyword.engine.engine import Engine, Progress
 from everyword.errors import ModelError
-from everyword.jobs.rebuild import DERIVED, READ, copy_base, derive_rows
+from everyword.jobs.rebuild import DERIVED, READ, TABLES_BY_VIEW, copy_base, derive_rows
 from everyword.knowledge.concepts import fold_rows_upto
 from everyword.models.protocol import Embedder
 from everyword.storage.nearest import unit_of
 from everyword.storage.opening import open_scratch
 from everyword.storage.protocol import Store, Tables
-from everyword.storage.rows import CONCEPTS, FACTS, STATEMENTS, FoldMark, Model, UnitVector
+from everyword.storage.rows import CONCEPTS, FoldMark, Model, UnitVector
 from everyword.storage.sql.audit import REBUILD, RESTORE, while_readable
 from everyword.storage.sql.graph import with_claims_named
-from everyword.storage.sql.tables import SPACES, row_hash
+from everyword.storage.sql.tables import SPACES, row_hash, shared_columns
 from everyword.types.events import Problem, Report
 
 _COPY_BATCH = 2_000  # events
@@ -38,31 +38,6 @@ _NEAR = 0.98
 
 # What folding reads besides: vectors, missing vectors, and the plans of an LLM.
 _READ_FOR_CONCEPTS = ("pooled_tail", "pooled_blocks", "jobs", "fold_plans", "fold_plan_sources")
-# The derived tables by layer, referenced ones first: which columns hold row numbers of which other table. Any other
-# column `number` is the row's own number, which differs between stores.
-_BY_LAYER: Mapping[str, Mapping[str, Mapping[str, str]]] = {
-    STATEMENTS: {
-        "statements": {},
-        "statement_keys": {"number": "statements"},
-        "journal": {},
-        "event_tags": {},
-    },
-    FACTS: {
-        "names": {},
-        "mentions": {"name": "names"},
-        "claims": {},
-        "facts": {},
-        "fact_claims": {"fact": "facts", "claim": "claims"},
-    },
-    CONCEPTS: {
-        "fold_journal": {},
-        "fold_nodes": {"born_by": "fold_journal", "closed_by": "fold_journal"},
-        "fold_edges": {"born_by": "fold_journal", "closed_by": "fold_journal"},
-        "fold_apart": {},
-        "fold_work": {},
-        "fold_loose": {},
-    },
-}
 _NOT_COMPARED = frozenset(("names.changed",))  # a version counter for caches
 
 
@@ -97,11 +72,11 @@ class _SpaceCheck:
             copy_base(self._stored, scratch, self._space, (*READ, *_READ_FOR_CONCEPTS))
             self._derive(scratch)
             # A view that is behind the log is no problem.
-            layers = [view for view in DERIVED if self._cursors.get(view, 0) >= self._last_seq]
+            views = [view for view in DERIVED if self._cursors.get(view, 0) >= self._last_seq]
             if self._fold(scratch):
-                layers.append(CONCEPTS)
+                views.append(CONCEPTS)
             with scratch.table_reader() as made:
-                yield from self._row_problems(made, layers)
+                yield from self._row_problems(made, views)
             if model is not None and embedder is not None:
                 yield from self._vector_problems(scratch, model, embedder)
         finally:
@@ -130,12 +105,13 @@ class _SpaceCheck:
 
     # Rows
 
-    def _row_problems(self, made: Tables, layers: list[str]) -> Iterator[Problem]:
+    def _row_problems(self, made: Tables, views: list[str]) -> Iterator[Problem]:
         known: tuple[dict[str, dict[int, int]], dict[str, dict[int, int]]] = ({}, {})
-        for layer in layers:
-            for name, points_to in _BY_LAYER[layer].items():
+        for view in views:
+            for name, points_to in TABLES_BY_VIEW[view].items():
+                columns = shared_columns(self._stored, made, name)
                 ours, theirs = (
-                    _hashes(name, reader.rows(name, self._space), _shared(self._stored, made, name), points_to, by)
+                    _hashes(name, reader.rows(name, self._space), columns, points_to, by)
                     for reader, by in zip((self._stored, made), known, strict=True)
                 )
                 self._checked[f"rows of {name}"] = self._checked.get(f"rows of {name}", 0) + len(ours)
@@ -197,11 +173,6 @@ def _near(vector: UnitVector, window: tuple[int, int, bytes], pooled: bytes) -> 
 def _cosine(one: NDArray[np.int8], other: NDArray[np.int8]) -> float:
     a, b = one.astype(np.float64), other.astype(np.float64)
     return float(a @ b / max(1.0, float(np.linalg.norm(a) * np.linalg.norm(b))))
-
-
-def _shared(one: Tables, other: Tables, name: str) -> list[str]:
-    mine, theirs = one.table(name), other.table(name)
-    return sorted({*mine.key, *mine.columns} & {*theirs.key, *theirs.columns})
 
 
 def _hashes(

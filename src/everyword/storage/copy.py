@@ -17,7 +17,7 @@ from msgspec import Struct
 from everyword.errors import StoreError
 from everyword.storage.protocol import Store
 from everyword.storage.rows import COPYING
-from everyword.storage.sql.tables import FIRST, SPACES, Table, Tables, sum_of
+from everyword.storage.sql.tables import FIRST, SPACES, Table, Tables, shared_columns, sum_of
 
 Progress = Callable[[str, int, int], None]
 
@@ -117,7 +117,7 @@ def _compare(reader: Tables, target: Store, tables: Sequence[Table], progress: P
     done = 0
     with target.table_reader() as copy:
         for table in tables:
-            columns = sorted(set(table.columns) & set(copy.table(table.name).columns))
+            columns = shared_columns(reader, copy, table.name)
             ours, theirs = sum_of(reader.rows(table.name), columns), sum_of(copy.rows(table.name), columns)
             if ours != theirs:
                 raise StoreError(

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -104,7 +104,7 @@ class Tail(NamedTuple):
         return Postings(self.seqs[at], self.counts[at], self.lengths[at])
 
 
-def flatten(rows: Sequence[tuple[int, int, bytes]]) -> Tail:
+def flatten(rows: Sequence[Sequence[Any]]) -> Tail:
     """Lay out (seq, length, packed terms) of events flat."""
     unpacked = [unpack_terms(data) for _, _, data in rows]
     sizes = np.array([len(terms) for terms, _ in unpacked], dtype=np.int64)

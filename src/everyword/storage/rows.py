@@ -239,17 +239,6 @@ class StoredWebhook(Struct, frozen=True):
     secret: str
 
 
-class JobRow(Struct, frozen=True):
-    """A row of the job queue."""
-
-    id: int
-    kind: str
-    seq: int
-    attempts: int
-    due_at: int  # microseconds
-    error: str | None
-
-
 SUMMARISE = "summarise"  # the kind of job that lets an LLM write of a session; its event is the first of the session
 PLAN = "plan"  # the kind of job that lets an LLM word concepts; its event is one that made a concept
 
@@ -370,13 +359,14 @@ class PassageRow(NamedTuple):
 
 
 class Job(Struct, frozen=True):
-    """A job in the queue."""
+    """A waiting job."""
 
     id: int
     space: str
     kind: str
     seq: int
     attempts: int
+    due_at: int  # microseconds
     error: str | None
 
 

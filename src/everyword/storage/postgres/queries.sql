@@ -202,7 +202,7 @@ WHERE near_spaces.state != 'wanted'
          AND unit >> 52 = model);
 
 -- name: jobs
-SELECT jobs.id, spaces.name, kind, seq, attempts, error FROM jobs JOIN spaces ON spaces.space = jobs.space
+SELECT jobs.id, spaces.name, kind, seq, attempts, due_at, error FROM jobs JOIN spaces ON spaces.space = jobs.space
 WHERE ($1::text IS NULL OR kind = $1) AND ($2::bigint IS NULL OR due_at <= $2)
   AND current_setting('everyword.space', true) IN ('*', jobs.space::text)
 ORDER BY jobs.id LIMIT $3;
@@ -305,8 +305,8 @@ WITH due AS (
   ORDER BY jobs.id LIMIT $4 FOR UPDATE OF jobs SKIP LOCKED
 ), taken AS (
   UPDATE jobs SET due_at = $1 FROM due WHERE jobs.space = due.space AND jobs.id = due.id
-  RETURNING jobs.id, due.name, jobs.kind, jobs.seq, jobs.attempts, jobs.error
-) SELECT id, name, kind, seq, attempts, error FROM taken ORDER BY id;
+  RETURNING jobs.id, due.name, jobs.kind, jobs.seq, jobs.attempts, jobs.due_at, jobs.error
+) SELECT id, name, kind, seq, attempts, due_at, error FROM taken ORDER BY id;
 
 -- name: names_known
 SELECT (array_agg((any_json(body) -> 'about')::text ORDER BY seq, number))[1], min(seq) FROM statements

@@ -54,7 +54,7 @@ from everyword.storage.postgres.writer import PostgresFileWriter, put_near
 from everyword.storage.protocol import ServerCard, Store
 from everyword.storage.rows import VIEWS, Model
 from everyword.storage.sql.queries import check_schema, newest_schema
-from everyword.storage.sql.snapshot import Caches, array, words
+from everyword.storage.sql.snapshot import Caches, array
 from everyword.storage.sqlite import SqliteStore
 from everyword.text.terms import ANALYSIS_VERSION
 
@@ -155,7 +155,7 @@ class PostgresStore(Store):
             try:
                 snapshot = PostgresSnapshot(connection, self._caches, self._everywhere)
                 left_out = array([space_number(space) for space in but])
-                views = (words(list(VIEWS)), array(list(VIEWS.values())))
+                views = (tuple(VIEWS), array(list(VIEWS.values())))
                 rows = snapshot.rows("take_owed_space", (now, left_out, *views, ANALYSIS_VERSION))
                 yield rows[0][0] if rows else None
             finally:

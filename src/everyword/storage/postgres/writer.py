@@ -100,10 +100,7 @@ class PostgresWriter(Writer):
 
     def _remove_vectors(self, space: Space, gone: Seqs) -> int:
         for model in self.server.near[space.id].kept:
-            firsts = array([unit_of(model, seq, 0) for seq in gone.tolist()])
-            counted = self.sql.rows("windows_of_units", (firsts, space.id))
-            units = array([unit + window for unit, count in counted for window in range(count)])
-            self.sql.run("delete_near", (space.id, units))
+            self.sql.run("delete_near", (space.id, self._units_of(space, model, gone.tolist())))
         return super()._remove_vectors(space, gone)
 
 

@@ -113,7 +113,7 @@ def _word_problems(reader: Reader, space: Space, said: _Said, checked: dict[str,
         terms = np.repeat(np.array([term for term, _, _ in chunks], np.int64), [len(one.seqs) for one in unpacked])
         total += _sum(terms, Postings(*map(np.concatenate, zip(*unpacked, strict=True))))
     tail_rows = reader.sql.rows("word_tail_after", (space.id, 0))
-    tail = flatten([(seq, length, terms) for seq, length, terms in tail_rows])
+    tail = flatten(tail_rows)
     total += _sum(tail.terms, Postings(tail.seqs, tail.counts, tail.lengths))
     # Terms of an older analysis can't be made again to compare them: they serve as they are until `settle` renews them.
     same = not reader.has_old_words

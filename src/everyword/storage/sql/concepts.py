@@ -20,7 +20,7 @@ from everyword.storage.rows import (
     WorkRow,
     WrittenRow,
 )
-from everyword.storage.sql.snapshot import Row, SpaceRows, compact_json, names, words
+from everyword.storage.sql.snapshot import Row, SpaceRows, compact_json, names
 from everyword.types.concepts import (
     LEAST_GROUNDS,
     STRONGEST_FROM,
@@ -67,7 +67,7 @@ class ConceptRows(SpaceRows):
         if not ids or self._one("wings", limit=1) is None:
             return {}
         of: dict[str, list[str]] = {}
-        for id, wing in self._rows("concept_wings", ids=words(ids)):
+        for id, wing in self._rows("concept_wings", ids=tuple(ids)):
             of.setdefault(id, []).append(wing)
         return {id: tuple(sorted(wings)) for id, wings in of.items()}
 
@@ -84,7 +84,7 @@ class ConceptRows(SpaceRows):
 
     def standing_concepts(self, ids: Sequence[str]) -> dict[str, Concept]:
         """Look up those that stand now, whatever the wing; the wings of their events are not told."""
-        rows = self._rows("standing_concepts", ids=words(ids)) if ids else []
+        rows = self._rows("standing_concepts", ids=tuple(ids)) if ids else []
         return {row[1]: _concept(self.space, row, None) for row in rows}
 
     def concept_body(self, id: str) -> Mapping[str, Json]:
@@ -93,7 +93,7 @@ class ConceptRows(SpaceRows):
 
     def concepts_labelled_by(self, ids: Sequence[str]) -> dict[str, int]:
         """Find the entry of the journal by which each concept first had a label; not those that have had none."""
-        return self._pairs("concepts_labelled_by", ids=words(ids))
+        return self._pairs("concepts_labelled_by", ids=tuple(ids))
 
     def concept_stands(self, id: str) -> bool:
         return self._one("concept_stands", id) is not None
@@ -157,7 +157,7 @@ class ConceptRows(SpaceRows):
         """Run a query of edges, or the faster one about what holds now."""
         if as_of is not None:
             return self._rows_of(then, ids, as_of=_micros(as_of))
-        return self._rows(now, ids=words(ids)) if ids else []
+        return self._rows(now, ids=tuple(ids)) if ids else []
 
     def fold_journal(self, *, node: str | None = None, limit: int) -> list[tuple[int, JournalEntry]]:
         """Read the journal, the newest first; of one node, all of its story."""
@@ -312,7 +312,7 @@ class ConceptChanges(ConceptRows):
         self._change("put_written", *row)
 
     def drop_written(self, sessions: Sequence[str]) -> None:
-        self._change("drop_written", words(sessions))
+        self._change("drop_written", tuple(sessions))
 
     def owe_job(self, kind: str, seq: int, *, due_at: int) -> None:
         """Leave a job for an event, or put off the one that is there; one that failed stays as it is."""

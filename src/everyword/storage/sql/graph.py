@@ -17,7 +17,7 @@ from everyword.storage.rows import (
     NameRow,
     read_text,
 )
-from everyword.storage.sql.snapshot import Row, SpaceRows, array, compact_json, words
+from everyword.storage.sql.snapshot import Row, SpaceRows, array, compact_json
 from everyword.types.events import Span, event_id
 from everyword.types.graph import RELATIONS, Fact, FactDraft, KnownName
 from everyword.types.times import from_micros, optional_micros, optional_moment
@@ -90,12 +90,12 @@ class GraphRows(SpaceRows):
         """List facts, by subject, relation and time, each with what it rests on, or without."""
         if which == FactFilter(conflicts=True):
             return self._with_sources(self._rows("conflicting_facts", limit), sources=sources)
-        given = (which.relation, _flag(which.open), _flag(which.conflicts), optional_micros(which.as_of), limit)
-        if which.subjects is not None or which.objects is not None:
-            rows = self._rows("facts_of_homes", words(which.subjects or ()), words(which.objects or ()), *given)
+        given: dict[str, Any] = {name: getattr(which, name) for name in ("relation", "open", "conflicts")}
+        given |= {"as_of": optional_micros(which.as_of), "limit": limit}
+        if which.subjects is None and which.objects is None:
+            rows = self._rows("facts_by_filter", **given)
         else:
-            names = ("relation", "open", "conflicts", "as_of", "limit")
-            rows = self._rows("facts_by_filter", **dict(zip(names, given, strict=True)))
+            rows = self._rows("facts_of_homes", subjects=which.subjects or (), objects=which.objects or (), **given)
         return self._with_sources(rows, sources=sources)
 
     def longest_facts(self, subject: str | None, *, since: int, until: int, limit: int) -> list[Fact]:
@@ -150,7 +150,7 @@ class GraphChanges(GraphRows):
         self._change("replace_name", *_name_values(row, version))
 
     def drop_names(self, ids: Sequence[str]) -> None:
-        self._change("drop_names", words(ids))
+        self._change("drop_names", tuple(ids))
 
     def move_names(self, homes: Mapping[str, str], *, version: int) -> None:
         """Give names to other entities."""
@@ -184,7 +184,7 @@ class GraphChanges(GraphRows):
 
     def drop_facts(self, ids: Sequence[str]) -> None:
         for name in ("drop_fact_claims", "drop_facts"):
-            self._change(name, words(ids))
+            self._change(name, tuple(ids))
 
     def drop_graph(self) -> None:
         names = ("drop_all_fact_claims", "drop_all_facts", "drop_all_claims", "drop_all_mentions", "drop_all_names")
@@ -253,10 +253,6 @@ def _claim_values(seq: int, draft: FactDraft) -> tuple[Any, ...]:
     times = [optional_micros(getattr(draft, name)) for name in _TIMES]
     what = (draft.subject_form, draft.relation, draft.object_form or draft.object)
     return (seq, *draft.span, *what, *times, compact_json(body))
-
-
-def _flag(wanted: bool | None) -> int | None:
-    return None if wanted is None else int(wanted)
 
 
 # As files have it since the first of them; when a fact was learned is in no line, but with the events it rests on.

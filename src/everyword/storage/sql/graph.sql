@@ -125,15 +125,15 @@ SELECT DISTINCT subject FROM facts WHERE space = $1 ORDER BY subject;
 
 -- name: facts_of_homes
 SELECT id, subject, relation, object, conflicts, body FROM facts
-WHERE {postgres: space = $1 AND} number IN (
-  SELECT number FROM facts WHERE space = $1 AND subject = ANY($2::text[])
-  UNION SELECT number FROM facts WHERE space = $1 AND object = ANY($3::text[])
-    {postgres: AND object_hash IN (SELECT hashtextextended(o, 0) FROM unnest($3::text[]) AS o)}
-) AND ($4::text IS NULL OR relation = $4) AND ($5::bigint IS NULL OR (valid_to IS NULL)::int = $5)
-  AND ($6::bigint IS NULL OR conflicts = $6)
-  AND ($7::bigint IS NULL OR ((valid_from IS NULL OR valid_from <= $7) AND (valid_to IS NULL OR valid_to > $7
-    OR valid_from = valid_to AND valid_from = $7)))
-ORDER BY subject, relation, valid_from NULLS FIRST, object, id LIMIT $8;
+WHERE {postgres: space = :space AND} number IN (
+  SELECT number FROM facts WHERE space = :space AND subject = ANY(:subjects::text[])
+  UNION SELECT number FROM facts WHERE space = :space AND object = ANY(:objects::text[])
+    {postgres: AND object_hash IN (SELECT hashtextextended(o, 0) FROM unnest(:objects::text[]) AS o)}
+) AND (:relation::text IS NULL OR relation = :relation) AND (:open::bigint IS NULL OR (valid_to IS NULL)::int = :open)
+  AND (:conflicts::bigint IS NULL OR conflicts = :conflicts)
+  AND (:as_of::bigint IS NULL OR ((valid_from IS NULL OR valid_from <= :as_of) AND (valid_to IS NULL OR valid_to > :as_of
+    OR valid_from = valid_to AND valid_from = :as_of)))
+ORDER BY subject, relation, valid_from NULLS FIRST, object, id LIMIT :limit;
 
 -- name: conflicting_facts
 SELECT id, subject, relation, object, conflicts, body FROM facts {sqlite: INDEXED BY facts_conflicts}

@@ -25,7 +25,6 @@ from everyword.storage.rows import (
     EventRange,
     FileRead,
     Job,
-    JobRow,
     Known,
     Model,
     Outline,
@@ -37,7 +36,7 @@ from everyword.storage.rows import (
 )
 from everyword.storage.sql.concepts import ConceptRows
 from everyword.storage.sql.graph import GraphRows
-from everyword.storage.sql.snapshot import Row, Snapshot, array, names, words
+from everyword.storage.sql.snapshot import Row, Snapshot, array, names
 from everyword.storage.sql.statements import StatementRows
 from everyword.types.events import Event, Filter, Json, Receipt, Session, event_id, is_range, raw_event_id
 from everyword.types.records import BY
@@ -152,7 +151,7 @@ class Reader(StatementRows, GraphRows, ConceptRows):
 
     def records(self, kinds: Sequence[str]) -> list[Known]:
         """Read the records of some kinds, in the order of the log."""
-        return list(map(self._known, self._rows("records", words(kinds))))
+        return list(map(self._known, self._rows("records", tuple(kinds))))
 
     def latest_identity(self, wing: str | None) -> Event | None:
         """Read the identity that was written last for a wing; None: the one for all."""
@@ -369,9 +368,9 @@ class Reader(StatementRows, GraphRows, ConceptRows):
         """Return the highest number of a space's rows in a table; later rows get higher ones."""
         return self._one("last_number", table=table) or 0
 
-    def jobs_of(self, *, kind: str | None = None, after: int = 0, limit: int) -> list[JobRow]:
+    def jobs_of(self, *, kind: str | None = None, after: int = 0, limit: int) -> list[Job]:
         """List the work of a space that waits, oldest first, after a number."""
-        return [JobRow(*row) for row in self._rows("jobs_of_space", after, limit, kind)]
+        return [Job(id, self.space, *row) for id, *row in self._rows("jobs_of_space", after, limit, kind)]
 
     def job_seqs(self, kind: str) -> list[int]:
         """List the events for which a job of a kind waits."""

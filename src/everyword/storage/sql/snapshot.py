@@ -262,13 +262,8 @@ def compact_json(body: object) -> str:
 
 
 def array(numbers: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
-    """Make numbers a value that a query takes as a whole."""
+    """Make numbers a value that a query takes as a whole; texts are one as a tuple."""
     return np.ascontiguousarray(numbers, dtype=np.int64)
-
-
-def words(texts: Sequence[str]) -> tuple[str, ...]:
-    """Make texts a value that a query takes as a whole."""
-    return tuple(texts)
 
 
 def names(gathered: str | Sequence[str]) -> tuple[str, ...]:
@@ -328,10 +323,7 @@ class Caches:
                 cached = _WordTail(version)
             # Within a version the tail only grows, so that a count tells whether there is more to read.
             if cached.events < space.word_tail:
-                rows = [
-                    (seq, length, terms)
-                    for seq, length, terms in reader.rows("word_tail_after", (space.id, cached.last))
-                ]
+                rows = reader.rows("word_tail_after", (space.id, cached.last))
                 cached.tail = cached.tail.followed_by(flatten(rows))
                 cached.events += len(rows)
                 cached.last = rows[-1][0] if rows else cached.last

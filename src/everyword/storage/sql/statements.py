@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from everyword.storage.rows import PLAN, READ, SUMMARISE, StatementFilter, StatementText, read_text
-from everyword.storage.sql.snapshot import Row, SpaceRows, array, compact_json, words
+from everyword.storage.sql.snapshot import Row, SpaceRows, array, compact_json
 from everyword.types.events import Change, Span, event_id
 from everyword.types.statements import Category, SaidDate, Slot, Stance, Statement, StatementKind, Status
 from everyword.types.times import from_micros, optional_micros, optional_moment, to_micros
@@ -149,7 +149,7 @@ class StatementRows(SpaceRows):
 
     def unread(self, *, but_roles: Sequence[str], but_sources: Sequence[str] = (), limit: int) -> list[int]:
         """List events that an LLM has neither read nor is to read, the newest first; without some roles, lower-case."""
-        return self._column("unread", words(but_roles), READ, limit, words(but_sources))
+        return self._column("unread", tuple(but_roles), READ, limit, tuple(but_sources))
 
     def resting_on(self, seqs: Sequence[int]) -> list[int]:
         """List the events whose readings use words of some others."""
@@ -201,7 +201,7 @@ class StatementChanges(StatementRows):
                 self._change(name)
             return
         for name in ("drop_changes_about", "drop_statements_about"):
-            self._change(name, words(abouts))
+            self._change(name, tuple(abouts))
 
     def put_reading(self, seq: int, *, extractor: str, body: str, sources: Sequence[int]) -> None:
         """Keep what an LLM found in an event; `sources` are other events whose words it uses."""

@@ -248,6 +248,11 @@ def sum_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> Sum:
     return Sum(count, total)
 
 
+def shared_columns(one: Tables, other: Tables, table: str) -> list[str]:
+    """List the columns that a table has in both stores."""
+    return sorted(set(one.table(table).columns) & set(other.table(table).columns))
+
+
 def row_hash(row: Mapping[str, Any], columns: Sequence[str]) -> int:
     digest = hashlib.blake2b(digest_size=8)
     for name in columns:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal, TypeVar
+from typing import Literal
 
 import numpy as np
 from msgspec.structs import replace
@@ -20,7 +20,6 @@ from everyword.storage.rows import (
     Draft,
     FileRead,
     Job,
-    JobRow,
     Known,
     Model,
     Rebuild,
@@ -37,7 +36,6 @@ from everyword.types.service import ApiKey, Webhook
 from everyword.types.times import from_micros, optional_micros, to_micros
 from everyword.types.trust import source_of
 
-J = TypeVar("J", Job, JobRow)
 _TERMS_AT_ONCE = 500  # whose chunks are read together when events are taken out of them
 
 
@@ -98,7 +96,7 @@ class Writer(Reader, StatementChanges, GraphChanges, ConceptChanges):
         """Add the vectors of events that are in the log, and settle their jobs."""
         into = self.sql.space_to_write(self.space)
         there = {int(seq) for seq in self.fetch(list(vectors))}
-        done = {int(seq) for seq in self._with_vectors(into, model, list(vectors))}
+        done = set(seqs_of(self._units_of(into, model.id, list(vectors))).tolist())
         missing = {seq: units for seq, units in vectors.items() if seq in there - done}
         self._insert_vectors(into, model, missing, *self.sql.rows("last_positions", (into.id, model.id))[0])
         if model.state == "active":
@@ -112,8 +110,7 @@ class Writer(Reader, StatementChanges, GraphChanges, ConceptChanges):
         events = self.fetch(seqs.tolist())
         gone = np.array(sorted(events), dtype=np.int64)
         said = {seq: event for seq, event in events.items() if event.record is None}
-        removed = self._remove_words(row, said)
-        removed["windows"] = self._remove_vectors(row, gone)
+        removed = {"words": self._remove_words(row, said), "windows": self._remove_vectors(row, gone)}
         changed = {name: self._change(name, gone) for name in _DERIVED_OF}
         removed["statements"] = changed["delete_statements_of"]
         members = ((seq, *one) for seq, event in said.items() for one in indexed_meta(event.meta))
@@ -142,9 +139,8 @@ class Writer(Reader, StatementChanges, GraphChanges, ConceptChanges):
     def index_words(self, rebuild: Rebuild, rows: Sequence[tuple[int, Terms]]) -> None:
         """Add events to a generation that is not in use yet."""
         into = self.sql.space_to_write(self.space)
-        self._insert_chunks(
-            into, rebuild.generation, flatten([(seq, terms.length, terms.packed) for seq, terms in rows])
-        )
+        flat = flatten([(seq, terms.length, terms.packed) for seq, terms in rows])
+        self._insert_chunks(into, rebuild.generation, flat)
 
     def adopt_words(self, rebuild: Rebuild, tail: Sequence[tuple[int, Terms]], *, upto: int, words: int) -> bool:
         """Search the new generation from now on: it holds events up to `upto`, `tail` those after it.
@@ -155,8 +151,7 @@ class Writer(Reader, StatementChanges, GraphChanges, ConceptChanges):
         if into.epoch != rebuild.epoch:
             return False
         self.sql.run("clear_word_tail", (into.id,))
-        for seq, terms in tail:
-            self.sql.run("insert_word_tail", (into.id, seq, terms.length, terms.packed))
+        self._change_each("insert_word_tail", ((seq, terms.length, terms.packed) for seq, terms in tail))
         self.sql.run("adopt_generation", (rebuild.generation, upto, len(tail), words, into.id, ANALYSIS_VERSION))
         self.sql.run("next_epoch", (into.id,))
         return True
@@ -241,7 +236,7 @@ class Writer(Reader, StatementChanges, GraphChanges, ConceptChanges):
         return [(seq, at) for (seq, _), at in zip(numbered, learned, strict=True)]
 
     def _seal_words(self, space: Space) -> None:
-        rows = [(seq, length, terms) for seq, length, terms in self.sql.rows("word_tail_after", (space.id, 0))]
+        rows = self.sql.rows("word_tail_after", (space.id, 0))
         self._insert_chunks(space, space.generation, flatten(rows))
         self.sql.run("clear_word_tail", (space.id,))
         self.sql.run("set_words_upto", (rows[-1][0], 0, space.id))
@@ -283,11 +278,13 @@ class Writer(Reader, StatementChanges, GraphChanges, ConceptChanges):
         self.sql.run("insert_block", (space.id, model.id, last, positions.tobytes(), units.tobytes(), pooled))
         self.sql.run("clear_pooled_tail", (space.id, model.id, last))
 
-    def _with_vectors(self, space: Space, model: Model, seqs: Sequence[int]) -> NDArray[np.int64]:
-        firsts = array([unit_of(model.id, seq, 0) for seq in seqs])
-        return seqs_of(np.array([row[0] for row in self.sql.rows("windows_of_units", (firsts, space.id))], np.int64))
+    def _units_of(self, space: Space, model: int, seqs: Sequence[int]) -> NDArray[np.int64]:
+        """List the windows of some events that have vectors."""
+        firsts = array([unit_of(model, seq, 0) for seq in seqs])
+        counted = self.sql.rows("windows_of_units", (firsts, space.id))
+        return array([unit + window for unit, count in counted for window in range(count)])
 
-    def _remove_words(self, space: Space, events: Mapping[int, Event]) -> dict[str, int]:
+    def _remove_words(self, space: Space, events: Mapping[int, Event]) -> int:
         by_term: dict[int, list[int]] = {}
         words = 0
         for seq, event in events.items():
@@ -302,7 +299,7 @@ class Writer(Reader, StatementChanges, GraphChanges, ConceptChanges):
         if lowest is not None:
             for generation in range(lowest, highest + 1):
                 self._trim_postings(space, generation, by_term)
-        return {"words": words}
+        return words
 
     def _trim_postings(self, space: Space, generation: int, by_term: Mapping[int, list[int]]) -> None:
         terms = list(by_term)
@@ -339,9 +336,7 @@ class Writer(Reader, StatementChanges, GraphChanges, ConceptChanges):
     def _remove_vectors(self, space: Space, gone: Seqs) -> int:
         windows = 0
         for model in self._file.models():
-            firsts = array([unit_of(model.id, seq, 0) for seq in gone.tolist()])
-            counted = self.sql.rows("windows_of_units", (firsts, space.id))
-            units = array([unit + window for unit, count in counted for window in range(count)])
+            units = self._units_of(space, model.id, gone.tolist())
             windows += self.sql.run("delete_units", (units, space.id)) if len(units) else 0
         tail = np.array([row[0] for row in self.sql.rows("pooled_tail_units", (space.id,))], np.int64)
         self.sql.run("delete_pooled_units", (space.id, array(tail[np.isin(seqs_of(tail), gone)])))
@@ -425,7 +420,7 @@ class FileWriter(FileReader):
         """Take work that is due, so that nobody else does before `until`."""
         return [Job(*row) for row in self.sql.rows("take_jobs", (until, kind, now, limit))]
 
-    def finish_jobs(self, jobs: Sequence[J]) -> list[J]:
+    def finish_jobs(self, jobs: Sequence[Job]) -> list[Job]:
         """Remove jobs that are done; give those that were still there."""
         gone = {row[0] for row in self.sql.rows("finish_jobs", (array([job.id for job in jobs]),))}
         return [job for job in jobs if job.id in gone]

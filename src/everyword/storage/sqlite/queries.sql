@@ -91,7 +91,7 @@ DELETE FROM postings WHERE (space, generation, term, first) IN (
 DELETE FROM vectors WHERE unit IN (SELECT unit FROM vectors WHERE unit BETWEEN ? AND ? LIMIT ?);
 
 -- name: jobs
-SELECT jobs.id, spaces.name, kind, seq, attempts, error FROM jobs JOIN spaces ON spaces.id = jobs.space
+SELECT jobs.id, spaces.name, kind, seq, attempts, due_at, error FROM jobs JOIN spaces ON spaces.id = jobs.space
 WHERE (?1 IS NULL OR kind = ?1) AND (?2 IS NULL OR due_at <= ?2) ORDER BY jobs.id LIMIT ?3;
 
 -- What is known now or was at a time: one that was closed later counts as current then.
@@ -158,7 +158,7 @@ WHERE here.space = ? AND here.seq = ? ORDER BY earlier.at DESC, earlier.seq DESC
 -- name: take_jobs
 UPDATE jobs SET due_at = ?1
 WHERE id IN (SELECT id FROM jobs WHERE kind = ?2 AND due_at <= ?3 ORDER BY id LIMIT ?4)
-RETURNING id, (SELECT name FROM spaces WHERE spaces.id = jobs.space), kind, seq, attempts, error;
+RETURNING id, (SELECT name FROM spaces WHERE spaces.id = jobs.space), kind, seq, attempts, due_at, error;
 
 -- Whom and what a memory speaks about, as it is written, the most spoken of first; with an event that does.
 -- name: names_known

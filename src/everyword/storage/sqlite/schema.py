@@ -16,11 +16,12 @@ from contextlib import suppress
 from functools import cache, partial
 from hashlib import blake2b
 from marshal import dumps
-from typing import Any, NamedTuple
+from typing import Any
 
 import apsw
 
 from everyword.storage.sql.queries import check_schema, filled, migrations, named_queries, newest_schema, query_of
+from everyword.storage.sql.tables import Sum
 
 query = partial(query_of, "sqlite")
 APPLICATION_ID = 0x45565744  # "EVWD" in the header of the file: tells a memory from any other SQLite file
@@ -74,13 +75,6 @@ _COUNTERS = "sqlite_sequence"  # the last number given in each table; SQLite kee
 _MARSHAL = 2  # the last version that writes equal values as equal bytes, whoever else refers to them
 
 
-class Digest(NamedTuple):
-    """How many rows, and the sum of their hashes: the same whatever the order."""
-
-    rows: int
-    total: int
-
-
 class Digests:
     """Follows what one connection changes, and adds it to the digests before each commit."""
 
@@ -123,17 +117,17 @@ def row_hash(row: tuple[Any, ...]) -> int:
     return int.from_bytes(blake2b(dumps(row, _MARSHAL), digest_size=8).digest(), "little")
 
 
-def digest_of(connection: apsw.Connection, table: str) -> Digest:
+def digest_of(connection: apsw.Connection, table: str) -> Sum:
     if table == _COUNTERS:  # read at every commit: hashed as a whole
         counters = tuple(connection.execute(query("counters")).fetchall())
-        return Digest(len(counters), row_hash(counters) & _BITS if counters else 0)
+        return Sum(len(counters), row_hash(counters) & _BITS if counters else 0)
     rows = total = 0
     for row in connection.execute(
         filled(named_queries("everyword.storage.sqlite.copying")["all_rows"], {"table": table})
     ):
         rows += 1
         total += row_hash(row)
-    return Digest(rows, total & _BITS)
+    return Sum(rows, total & _BITS)
 
 
 def renew(connection: apsw.Connection, tables: Iterable[str] | None = None) -> None:
@@ -144,7 +138,7 @@ def renew(connection: apsw.Connection, tables: Iterable[str] | None = None) -> N
 
 def differing(connection: apsw.Connection) -> Iterator[tuple[str, str]]:
     """Find the tables that do not add up to their digests: each with what is wrong."""
-    kept = {name: Digest(rows, total) for name, rows, total in connection.execute(query("all_digests"))}
+    kept = {name: Sum(rows, total) for name, rows, total in connection.execute(query("all_digests"))}
     tables = _tables(connection)
     for name in sorted(kept.keys() - set(tables)):
         yield name, "it has a digest, and there is no such table"
@@ -154,7 +148,7 @@ def differing(connection: apsw.Connection) -> Iterator[tuple[str, str]]:
         except UnicodeDecodeError as error:
             yield name, f"a text can't be read ({error})"
             continue
-        then = kept.get(name, Digest(0, 0))  # as of an empty table
+        then = kept.get(name, Sum(0, 0))  # as of an empty table
         if now.rows != then.rows:
             yield name, f"it has {now.rows} rows where {then.rows} were written"
         elif now.total != then.total:
