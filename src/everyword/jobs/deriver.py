@@ -47,11 +47,7 @@ _IDLE_S = 1.0  # until the thread ends; the next write starts another
 
 
 # The views that each view rests on, besides itself.
-_SOURCES = {
-    STATEMENTS: (),
-    FACTS: (STATEMENTS,),
-    CONCEPTS: (STATEMENTS,),
-}
+_SOURCES = {STATEMENTS: (), FACTS: (STATEMENTS,), CONCEPTS: (STATEMENTS,)}
 
 
 def views_of(settings: Settings) -> tuple[str, ...]:
@@ -146,13 +142,7 @@ def catch_up(
 
 
 def derive_batch(
-    engine: Engine,
-    store: Store,
-    space: str,
-    views: Sequence[str],
-    limit: int,
-    *,
-    patience_s: float | None = None,
+    engine: Engine, store: Store, space: str, views: Sequence[str], limit: int, *, patience_s: float | None = None
 ) -> tuple[int, frozenset[str]]:
     """Apply the next events to the views that are furthest behind, in one transaction.
 

@@ -261,13 +261,7 @@ def subscribe(
 
 
 def watch_changes(
-    engine: Engine,
-    space: str,
-    wing: str | None,
-    *,
-    kinds: Sequence[ChangeKind],
-    every: float,
-    stop: threading.Event,
+    engine: Engine, space: str, wing: str | None, *, kinds: Sequence[ChangeKind], every: float, stop: threading.Event
 ) -> Iterator[tuple[str, Any]]:
     """Poll for new items of any process until `stop` is set; read rows only after the store has changed."""
     subscriptions = [_Subscription(engine, space, wing, kind) for kind in kinds]

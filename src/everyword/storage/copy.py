@@ -81,8 +81,7 @@ def _begun(target: Store, fingerprint: str, tables: Sequence[Table]) -> dict[str
             raise StoreError("The target holds a memory already; copy into an empty one.")
         if state is not None and sum(there.values()) != state["rows"]:
             raise StoreError(
-                "The unfinished copy was written to; nothing of it was removed.",
-                fix="Copy into an empty one.",
+                "The unfinished copy was written to; nothing of it was removed.", fix="Copy into an empty one."
             )
         if state is not None and state["of"] == fingerprint:
             return {**state, "after": _unpacked(state["after"])} if state["after"] else state

@@ -205,11 +205,7 @@ def _news_from_json(document: Mapping[str, Json]) -> News:
     return News(kind=kind, at=datetime.fromisoformat(document["at"]), item=item)
 
 
-_DECODERS: dict[Any, Callable[[Any], Any]] = {
-    Event: _event_from_json,
-    Fact: _fact_from_json,
-    News: _news_from_json,
-}
+_DECODERS: dict[Any, Callable[[Any], Any]] = {Event: _event_from_json, Fact: _fact_from_json, News: _news_from_json}
 
 
 # JSON Schema
@@ -261,9 +257,7 @@ _SCHEMAS: dict[Any, Schema] = {
     Span: {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2},
 }
 # Members whose documents differ from what their types say.
-_MEMBER_SCHEMAS: dict[Any, dict[str, Schema]] = {
-    Event: {"text_bytes": {"type": "string", "contentEncoding": "base64"}},
-}
+_MEMBER_SCHEMAS: dict[Any, dict[str, Schema]] = {Event: {"text_bytes": {"type": "string", "contentEncoding": "base64"}}}
 
 
 # Members of a type

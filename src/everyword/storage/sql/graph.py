@@ -7,16 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from everyword.storage.rows import (
-    ClaimRow,
-    Edit,
-    FactFilter,
-    FactKey,
-    GraphState,
-    MentionRow,
-    NameRow,
-    read_text,
-)
+from everyword.storage.rows import ClaimRow, Edit, FactFilter, FactKey, GraphState, MentionRow, NameRow, read_text
 from everyword.storage.sql.snapshot import Row, SpaceRows, array, compact_json
 from everyword.types.events import Span, event_id
 from everyword.types.graph import RELATIONS, Fact, FactDraft, KnownName

@@ -624,23 +624,14 @@ def _choice(name: str, chosen: Sequence[str], query: Callable[[str], str], value
 def receipt_to_json(receipt: Receipt, seqs: Iterable[int]) -> str:
     """Write a receipt and the numbers of the events that went."""
     return json.dumps(
-        {
-            "at": receipt.at.isoformat(),
-            "space": receipt.space,
-            "seqs": _ranges(seqs),
-            "removed": dict(receipt.removed),
-        }
+        {"at": receipt.at.isoformat(), "space": receipt.space, "seqs": _ranges(seqs), "removed": dict(receipt.removed)}
     )
 
 
 def receipt_from_json(text: str, *, scrubbed: bool = False) -> Receipt:
     kept = json.loads(text)
     return Receipt(
-        at=as_datetime(kept["at"]),
-        space=kept["space"],
-        dry_run=False,
-        removed=kept["removed"],
-        scrubbed=scrubbed,
+        at=as_datetime(kept["at"]), space=kept["space"], dry_run=False, removed=kept["removed"], scrubbed=scrubbed
     )
 
 

@@ -31,10 +31,7 @@ Row = Sequence[Any]
 
 # Queries that change models or facts about the file.
 _CHANGES_THE_FILE = frozenset(
-    (
-        *("add_model", "retire_active", "retire_building", "activate_model", "delete_model"),
-        *("set_fact", "add_fact"),
-    )
+    (*("add_model", "retire_active", "retire_building", "activate_model", "delete_model"), *("set_fact", "add_fact"))
 )
 # Queries that change a space's row.
 _CHANGES_A_SPACE = frozenset(("count_space", "next_epoch", "set_words_upto", "take_generation", "adopt_generation"))

@@ -14,17 +14,7 @@ from numpy.typing import NDArray
 from everyword.storage.forgotten import SALT, hashed_path, tags_of
 from everyword.storage.nearest import seqs_of, unit_bounds, unit_of
 from everyword.storage.postings import SEAL_AT, Seqs, Tail, Terms, chunks_of, flatten, without
-from everyword.storage.rows import (
-    EMBED,
-    Access,
-    Draft,
-    FileRead,
-    Job,
-    Known,
-    Model,
-    Rebuild,
-    UnitVector,
-)
+from everyword.storage.rows import EMBED, Access, Draft, FileRead, Job, Known, Model, Rebuild, UnitVector
 from everyword.storage.sql.concepts import ConceptChanges
 from everyword.storage.sql.graph import GraphChanges
 from everyword.storage.sql.reader import FileReader, Reader, event_values, indexed_meta, receipt_to_json
