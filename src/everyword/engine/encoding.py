@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from everyword.errors import EmbeddingFailed, EverywordError, InvalidSetting, ModelError
 from everyword.models.embedders import EmbedderSpec, LateInteractionEmbedder, load_embedder, load_named
-from everyword.models.protocol import Embedder, Passage, Question
+from everyword.models.protocol import Embedder, Passage, Question, close_model
 from everyword.storage.protocol import FileReader, FileWriter
 from everyword.storage.rows import Model, UnitVector
 from everyword.text.rendering import encoder_prefix
@@ -100,9 +100,7 @@ class Models:
         if isinstance(self._spec, str | None):
             ours += self._wanted or ()
         for embedder in {id(one): one for one in ours}.values():
-            end = getattr(embedder, "close", None)
-            if callable(end):
-                end()
+            close_model(embedder)
 
     def say(self, notice: str) -> None:
         """Warn the caller once."""

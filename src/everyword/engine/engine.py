@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from everyword.engine.encoding import Models
 from everyword.errors import EverywordError, ModelError
-from everyword.models.protocol import LLM, Reranker, Tokenizer
+from everyword.models.protocol import LLM, Reranker, Tokenizer, close_model
 from everyword.models.tokenizers import TokenizerSpec, load_tokenizer
 from everyword.retrieval.config import SearchConfig
 from everyword.settings import Settings
@@ -188,10 +188,8 @@ class Engine:
         """Close the models that the engine loaded. Models that the caller passed in stay open."""
         self.models.close()
         for spec, name in ((self.llm_spec, "llm"), (self.reranker_spec, "reranker")):
-            loaded = vars(self).get(name)  # without loading one now
-            end = getattr(loaded, "close", None) if isinstance(spec, str) else None
-            if callable(end):
-                end()
+            if isinstance(spec, str):
+                close_model(vars(self).get(name))  # without loading one now
 
     def now(self) -> int:
         return to_micros(self.clock())[0]

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from everyword.errors import AllowanceSpent, EverywordError, LLMGarbage, LLMRefused, LLMUnavailable, StoreError
 from everyword.models.llm.client import estimate_tokens
-from everyword.models.protocol import DEFAULT_MAX_TOKENS, LLM, Reply, Schema
+from everyword.models.protocol import DEFAULT_MAX_TOKENS, LLM, Reply, Schema, close_model
 from everyword.storage.protocol import FileReader, FileWriter, Store
 from everyword.storage.rows import IN_MEMORY
 from everyword.text.terms import well_formed
@@ -153,9 +153,7 @@ class Metered:
                 yield well_formed(piece)
 
     def close(self) -> None:
-        end = getattr(self._llm, "close", None)
-        if callable(end):
-            end()
+        close_model(self._llm)
 
     @contextmanager
     def _held(self, most: int) -> Generator[Hold]:

@@ -93,6 +93,13 @@ class Reranker(Protocol):
         ...
 
 
+def close_model(model: object) -> None:
+    """Close a model that can be closed."""
+    close = getattr(model, "close", None)
+    if callable(close):
+        close()
+
+
 Schema = Mapping[str, Any]  # a JSON schema
 
 DEFAULT_MAX_TOKENS = 1024  # of an LLM's answer: a page of text, which bounds the cost of a request

@@ -215,10 +215,7 @@ class PostgresSnapshot(Snapshot):
     # Inside
 
     def _execute(self, name: str, values: Sequence[Any] | Mapping[str, Any], where: str = "") -> psycopg.Cursor[Any]:
-        self._before(name)
-        sql = query(name)
-        if "{where}" in sql:
-            sql = sql.replace("{where}", where)
+        sql = self._text(name, where)
         cursor = self._by_name if isinstance(values, Mapping) else self._by_place
         return cursor.execute(sql.encode(), bound(values))
 

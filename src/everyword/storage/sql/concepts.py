@@ -20,7 +20,7 @@ from everyword.storage.rows import (
     WorkRow,
     WrittenRow,
 )
-from everyword.storage.sql.snapshot import Row, SpaceRows, compact_json, names
+from everyword.storage.sql.snapshot import Row, SpaceRows, compact_json, known_by, names
 from everyword.types.concepts import (
     LEAST_GROUNDS,
     STRONGEST_FROM,
@@ -32,9 +32,7 @@ from everyword.types.concepts import (
     strength_of,
 )
 from everyword.types.events import Json, event_id
-from everyword.types.times import from_micros, to_micros
-
-_END_OF_TIME = 1 << 62  # microseconds: now, for all that is known
+from everyword.types.times import from_micros
 
 
 class ConceptRows(SpaceRows):
@@ -53,7 +51,7 @@ class ConceptRows(SpaceRows):
         self, *, wing: str | None = None, as_of: datetime | None = None, after: int = 0, limit: int
     ) -> list[tuple[int, Concept]]:
         """List concepts of a wing, or of a time, in the order in which they were last worded, after a number."""
-        rows = self._rows("concepts", after=after, limit=limit, wing=wing, as_of=_micros(as_of))
+        rows = self._rows("concepts", after=after, limit=limit, wing=wing, as_of=known_by(as_of))
         return [(row[0], _concept(self.space, row, as_of)) for row in rows]
 
     def strongest_concepts(self, *, limit: int) -> list[Concept]:
@@ -73,13 +71,13 @@ class ConceptRows(SpaceRows):
 
     def room_counts(self, wing: str | None, *, as_of: datetime | None = None) -> dict[str | None, int]:
         """Count the events that each labelled concept has in a wing (None: without one), and at None those of any."""
-        return self._pairs("room_counts", wing=wing, as_of=_micros(as_of))
+        return self._pairs("room_counts", wing=wing, as_of=known_by(as_of))
 
     def concepts_by_id(
         self, ids: Sequence[str], *, wing: str | None = None, as_of: datetime | None = None
     ) -> dict[str, Concept]:
         """Look concepts up, also closed ones, by their latest wording."""
-        rows = self._rows_of("concepts_by_id", ids, wing=wing, as_of=_micros(as_of))
+        rows = self._rows_of("concepts_by_id", ids, wing=wing, as_of=known_by(as_of))
         return {row[1]: _concept(self.space, row, as_of) for row in rows if row[4]}
 
     def standing_concepts(self, ids: Sequence[str]) -> dict[str, Concept]:
@@ -106,7 +104,7 @@ class ConceptRows(SpaceRows):
 
     def members(self, ids: Sequence[str], *, as_of: datetime | None = None) -> list[Member]:
         """Read the events of some concepts, in the order in which they came to belong there."""
-        return list(map(_member, self._rows_of("fold_members", ids, as_of=_micros(as_of))))
+        return list(map(_member, self._rows_of("fold_members", ids, as_of=known_by(as_of))))
 
     def members_by(self, number: int) -> list[Member]:
         """Read the events that an entry of the journal brought to concepts, in the order of number."""
@@ -127,7 +125,7 @@ class ConceptRows(SpaceRows):
     def held_by(self, seqs: Sequence[int], *, as_of: datetime | None = None) -> dict[int, dict[str, float]]:
         """Tell which concepts hold some events, and how strongly."""
         now = as_of is None
-        rows = self._rows_of("fold_held", seqs) if now else self._rows_of("fold_held_then", seqs, _micros(as_of))
+        rows = self._rows_of("fold_held", seqs) if now else self._rows_of("fold_held_then", seqs, known_by(as_of))
         held: dict[int, dict[str, float]] = {}
         for seq, concept, weight in rows:
             held.setdefault(seq, {})[concept] = weight
@@ -156,7 +154,7 @@ class ConceptRows(SpaceRows):
     def _linked(self, then: str, now: str, ids: Sequence[str], as_of: datetime | None) -> list[Row]:
         """Run a query of edges, or the faster one about what holds now."""
         if as_of is not None:
-            return self._rows_of(then, ids, as_of=_micros(as_of))
+            return self._rows_of(then, ids, as_of=known_by(as_of))
         return self._rows(now, ids=tuple(ids)) if ids else []
 
     def fold_journal(self, *, node: str | None = None, limit: int) -> list[tuple[int, JournalEntry]]:
@@ -330,10 +328,6 @@ class ConceptChanges(ConceptRows):
             self._change_each(name, plans)
 
 
-def _micros(as_of: datetime | None) -> int:
-    return _END_OF_TIME if as_of is None else to_micros(as_of)[0]
-
-
 def _work(row: Row) -> WorkRow:
     return WorkRow(row[0], json.loads(row[1]), *row[2:])
 
@@ -346,7 +340,7 @@ def _member(row: Row) -> Member:
 def _concept(space: str, row: Row, as_of: datetime | None) -> Concept:
     _, id, body, created_at, events, first_at, last_at, wings, closed_at, merged_into = row
     held: dict[str, Any] = json.loads(body)
-    closed = bool(closed_at is not None and (as_of is None or closed_at <= to_micros(as_of)[0]))
+    ended = None if closed_at is None or closed_at > known_by(as_of) else from_micros(closed_at)
     return Concept(
         id=id,
         label=held["label"],
@@ -361,8 +355,8 @@ def _concept(space: str, row: Row, as_of: datetime | None) -> Concept:
         entities=tuple(held["names"]),
         wings=names(wings),
         written_by=held["written_by"],
-        closed_at=from_micros(int(closed_at or 0)) if closed else None,
-        merged_into=merged_into if closed else None,
+        closed_at=ended,
+        merged_into=merged_into if ended else None,
     )
 
 

@@ -36,7 +36,7 @@ from everyword.storage.rows import (
 )
 from everyword.storage.sql.concepts import ConceptRows
 from everyword.storage.sql.graph import GraphRows
-from everyword.storage.sql.snapshot import Row, Snapshot, array, names
+from everyword.storage.sql.snapshot import Row, Snapshot, array, known_by, names
 from everyword.storage.sql.statements import StatementRows
 from everyword.types.events import Event, Filter, Json, Receipt, Session, event_id, is_range, raw_event_id
 from everyword.types.records import BY
@@ -46,7 +46,6 @@ from everyword.types.trust import source_of, source_of_role
 
 T = TypeVar("T")
 
-_NOW = 1 << 62  # microseconds: later than all that is known
 _BEFORE_ALL = Cursor(-(1 << 62), 0)
 _AFTER_ALL = Cursor(1 << 62, 0)
 _MANY = 1_000  # events: fewer are faster read and sorted than the log is gone through in order
@@ -219,8 +218,7 @@ class Reader(StatementRows, GraphRows, ConceptRows):
 
     def newest_events(self, wing: str | None, *, as_of: datetime | None = None, limit: int) -> list[int]:
         """List the events that happened last, the newest first; as_of: of those that were known then."""
-        then = _NOW if as_of is None else to_micros(as_of)[0]
-        return self._column("events_newest", wing=wing, as_of=then, limit=limit)
+        return self._column("events_newest", wing=wing, as_of=known_by(as_of), limit=limit)
 
     def wing_counts(self, *, as_of: datetime | None = None) -> dict[str | None, int]:
         """Count the events of each wing; None: those of no wing. as_of: of those that were known then."""

@@ -15,6 +15,7 @@ import json
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -26,16 +27,18 @@ from everyword.storage.postings import Ranking, Seqs, Tail, flatten
 from everyword.storage.rows import EMBED, VIEWS, Model, Space
 from everyword.storage.sql.tables import Tables
 from everyword.text.terms import ANALYSIS_VERSION
+from everyword.types.times import to_micros
 
 Row = Sequence[Any]
 
 # Queries that change models or facts about the file.
 _CHANGES_THE_FILE = frozenset(
-    (*("add_model", "retire_active", "retire_building", "activate_model", "delete_model"), *("set_fact", "add_fact"))
+    "add_model retire_active retire_building activate_model delete_model set_fact add_fact".split()
 )
 # Queries that change a space's row.
 _CHANGES_A_SPACE = frozenset(("count_space", "next_epoch", "set_words_upto", "take_generation", "adopt_generation"))
 _NO_SPACE = 0  # no row belongs to a space of this number
+_END_OF_TIME = 1 << 62  # microseconds
 
 
 class Snapshot(ABC):
@@ -148,6 +151,11 @@ class Snapshot(ABC):
             self._views[key] = self.caches.pooled(self, space, model)
         return self._views[key]
 
+    def _text(self, name: str, where: str = "") -> str:
+        """Give the text of a query that is about to be run, with its conditions."""
+        self._before(name)
+        return self.query(name).replace("{where}", where)
+
     def _before(self, name: str) -> None:
         """Drop what was read, where a query is about to change it."""
         if name in _CHANGES_A_SPACE:
@@ -256,6 +264,11 @@ class SpaceRows:
 def compact_json(body: object) -> str:
     """Write JSON in as few characters as it takes, all of them ASCII."""
     return json.dumps(body, ensure_ascii=True, separators=(",", ":"))
+
+
+def known_by(as_of: datetime | None) -> int:
+    """Give the moment up to which something was known, in microseconds; later than all times where none is given."""
+    return _END_OF_TIME if as_of is None else to_micros(as_of)[0]
 
 
 def array(numbers: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:

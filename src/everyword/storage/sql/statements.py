@@ -235,9 +235,8 @@ class StatementChanges(StatementRows):
 
 # What the columns do not hold: fields of a statement, as JSON.
 _BODY = (
-    *("content", "category", "span", "speaker", "about", "confidence", "date", "entities", "negated", "tags", "slot"),
-    *("value", "stance", "lasting", "extractor"),
-)
+    "content category span speaker about confidence date entities negated tags slot value stance lasting extractor"
+).split()
 
 
 def _values(space: int, seq: int, statement: Statement) -> tuple[Any, ...]:

@@ -33,23 +33,17 @@ class SqliteSnapshot(Snapshot):
         return query(name)
 
     def rows(self, name: str, values: Sequence[Any] | Mapping[str, Any] = (), where: str = "") -> list[Row]:
-        self._before(name)
-        sql = query(name)
-        if "{where}" in sql:
-            sql = sql.replace("{where}", where)
-        return cast("list[Row]", self._read(sql, values).fetchall())
+        return cast("list[Row]", self._read(self._text(name, where), values).fetchall())
 
     def each(self, name: str, values: Sequence[Any]) -> Iterator[Row]:
         return iter(self._read(query(name), values))
 
     def one(self, name: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> Any:
-        self._before(name)
-        return self._read(query(name), values).get
+        return self._read(self._text(name), values).get
 
     def run(self, name: str, values: Sequence[Any] | Mapping[str, Any]) -> int:
-        self._before(name)
         with _refusing_surrogates():
-            self.connection.execute(query(name), _bound(values))
+            self.connection.execute(self._text(name), _bound(values))
         return self.connection.changes()
 
     def run_many(self, name: str, values: Iterable[Sequence[Any]]) -> None:
