@@ -74,8 +74,7 @@ def record_of(event: Event) -> Record:
 
 def speaks_for(event: Event) -> str | None:
     """Return the speaker of the statement that a correction corrects; "I" in it means that person."""
-    speaker: str | None = event.meta.get(SPEAKER)
-    return speaker
+    return event.meta.get(SPEAKER)
 
 
 def shown_as_edit(event: Event) -> Event:

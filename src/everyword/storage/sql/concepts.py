@@ -20,7 +20,7 @@ from everyword.storage.rows import (
     WorkRow,
     WrittenRow,
 )
-from everyword.storage.sql.snapshot import Row, SpaceRows, compact_json, known_by, names
+from everyword.storage.sql.snapshot import Row, SpaceRows, compact_json, grouped, known_by, names
 from everyword.types.concepts import (
     LEAST_GROUNDS,
     STRONGEST_FROM,
@@ -64,9 +64,7 @@ class ConceptRows(SpaceRows):
         # Where there are no wings, no event need be looked at.
         if not ids or self._one("wings", limit=1) is None:
             return {}
-        of: dict[str, list[str]] = {}
-        for id, wing in self._rows("concept_wings", ids=tuple(ids)):
-            of.setdefault(id, []).append(wing)
+        of = grouped((id, wing) for id, wing in self._rows("concept_wings", ids=tuple(ids)))
         return {id: tuple(sorted(wings)) for id, wings in of.items()}
 
     def room_counts(self, wing: str | None, *, as_of: datetime | None = None) -> dict[str | None, int]:
@@ -362,9 +360,6 @@ def _concept(space: str, row: Row, as_of: datetime | None) -> Concept:
 
 def _edges(rows: Sequence[Row]) -> list[ConceptEdge]:
     """Gather the supports of each edge: as strong as the strongest, as old as the first, as fresh as the latest."""
-    gathered: dict[tuple[str, str, str], list[Row]] = {}
-    for row in rows:
-        gathered.setdefault((row[0], row[1], row[2]), []).append(row)
     return [
         ConceptEdge(
             source=source,
@@ -376,7 +371,7 @@ def _edges(rows: Sequence[Row]) -> list[ConceptEdge]:
             events=tuple(dict.fromkeys(event_id(row[7]) for row in supports)),
             reason=supports[-1][8],
         )
-        for (source, target, kind), supports in gathered.items()
+        for (source, target, kind), supports in grouped(((row[0], row[1], row[2]), row) for row in rows).items()
     ]
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from everyword.storage.rows import ClaimRow, Edit, FactFilter, FactKey, GraphState, MentionRow, NameRow, read_text
-from everyword.storage.sql.snapshot import Row, SpaceRows, array, compact_json
+from everyword.storage.sql.snapshot import Row, SpaceRows, array, compact_json, grouped
 from everyword.types.events import Span, event_id
 from everyword.types.graph import RELATIONS, Fact, FactDraft, KnownName
 from everyword.types.times import from_micros, optional_micros, optional_moment
@@ -53,12 +53,8 @@ class GraphRows(SpaceRows):
 
     def named_in_sessions(self, sessions: Sequence[str], *, most: int) -> dict[str, list[str]]:
         """List the entities that each session names most often."""
-        named: dict[str, list[str]] = {}
-        for session, home, _ in self._rows_of("named_in_sessions", sessions):
-            homes = named.setdefault(session, [])
-            if len(homes) < most:
-                homes.append(home)
-        return named
+        named = grouped((session, home) for session, home, _ in self._rows_of("named_in_sessions", sessions))
+        return {session: homes[:most] for session, homes in named.items()}
 
     def claims(self, key: FactKey) -> list[ClaimRow]:
         """Read what was claimed, of the facts that bear on one another."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from everyword.storage.forgotten import SALT, Identity, hashed_path, tag_of
 from everyword.storage.nearest import unit_bounds, unit_of
-from everyword.storage.postings import Bm25, Postings, Ranking, Seqs, unpack
+from everyword.storage.postings import Bm25, Ranking, Seqs, unpack
 from everyword.storage.rows import (
     NOT_OWED,
     SCRUB_OWED,
@@ -36,7 +36,7 @@ from everyword.storage.rows import (
 )
 from everyword.storage.sql.concepts import ConceptRows
 from everyword.storage.sql.graph import GraphRows
-from everyword.storage.sql.snapshot import Row, Snapshot, array, known_by, names
+from everyword.storage.sql.snapshot import Row, Snapshot, array, grouped, known_by, names
 from everyword.storage.sql.statements import StatementRows
 from everyword.types.events import Event, Filter, Json, Receipt, Session, event_id, is_range, raw_event_id
 from everyword.types.records import BY
@@ -98,9 +98,7 @@ class Reader(StatementRows, GraphRows, ConceptRows):
         A run is in the order in which things were said. An event outside any session stands alone.
         """
         outlines = self.outlines(seqs)
-        beside: dict[int, list[tuple[int, int]]] = {}
-        for seq, at, near in self._rows_of("runs_around", seqs, reach):
-            beside.setdefault(seq, []).append((at, near))
+        beside = grouped((seq, (at, near)) for seq, at, near in self._rows_of("runs_around", seqs, reach))
         return [
             [near for _, near in sorted([*beside.get(int(seq), ()), (outlines[int(seq)].at, int(seq))])]
             for seq in seqs
@@ -274,10 +272,10 @@ class Reader(StatementRows, GraphRows, ConceptRows):
         if row is None:
             return _NOTHING
         tail = self.sql.caches.word_tail(self.sql, row)
-        sealed: dict[int, list[Postings]] = {}
+        rows: list[Row] = []
         if terms and row.words_upto:
-            for term, first, chunk in self.sql.rows("postings_of_terms", (row.id, row.generation, array(list(terms)))):
-                sealed.setdefault(term, []).append(unpack(first, chunk))
+            rows = self.sql.rows("postings_of_terms", (row.id, row.generation, array(list(terms))))
+        sealed = grouped((term, unpack(first, chunk)) for term, first, chunk in rows)
         scorer = Bm25(events=row.events, words=row.words)
         for term, weight in terms.items():
             parts = sealed.get(term, [])

@@ -30,6 +30,8 @@ from everyword.text.terms import ANALYSIS_VERSION
 from everyword.types.times import to_micros
 
 Row = Sequence[Any]
+K = TypeVar("K")
+V = TypeVar("V")
 
 # Queries that change models or facts about the file.
 _CHANGES_THE_FILE = frozenset(
@@ -276,14 +278,19 @@ def array(numbers: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
     return np.ascontiguousarray(numbers, dtype=np.int64)
 
 
+def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    """Gather the second values of pairs by the first."""
+    groups: dict[K, list[V]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
+
+
 def names(gathered: str | Sequence[str]) -> tuple[str, ...]:
     """Put the names in order that a query gathered: as an array where the database has them, else as JSON."""
     found: Sequence[str | None] = json.loads(gathered) if isinstance(gathered, str) else gathered
     return tuple(sorted(name for name in found if name is not None))
 
-
-K = TypeVar("K")
-V = TypeVar("V")
 
 MAX_SPACES = 64  # cached at once; a service with many tenants keeps the busy ones
 

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from everyword.storage.rows import PLAN, READ, SUMMARISE, StatementFilter, StatementText, read_text
-from everyword.storage.sql.snapshot import Row, SpaceRows, array, compact_json
+from everyword.storage.sql.snapshot import Row, SpaceRows, array, compact_json, grouped
 from everyword.types.events import Change, Span, event_id
 from everyword.types.statements import Category, SaidDate, Slot, Stance, Statement, StatementKind, Status
 from everyword.types.times import from_micros, optional_micros, optional_moment, to_micros
@@ -43,11 +43,9 @@ class StatementRows(SpaceRows):
 
     def statements_of(self, seqs: Sequence[int], *, closed: bool = False) -> dict[int, list[Statement]]:
         """Read what some events state; closed: only of those that state something which no longer holds."""
-        stated: dict[int, list[Statement]] = {}
         where = self.sql.query("where_closed") if closed else ""
-        for row in self.sql.rows("statements_of_events", (self.id, array(seqs)), where) if len(seqs) else ():
-            stated.setdefault(row[2], []).append(statement_of(row))
-        return stated
+        rows = self.sql.rows("statements_of_events", (self.id, array(seqs)), where) if len(seqs) else []
+        return grouped((row[2], statement_of(row)) for row in rows)
 
     def statement_numbers(self, seqs: Sequence[int]) -> dict[str, int]:
         """Read the row numbers of what some events state, by id."""
@@ -83,10 +81,7 @@ class StatementRows(SpaceRows):
 
     def versions(self, ids: Sequence[str]) -> dict[str, list[Statement]]:
         """Read the whole chain that each of some statements belongs to, the oldest first."""
-        chains: dict[str, list[Statement]] = {}
-        for *row, asked in self._rows_of("statement_versions", ids):
-            chains.setdefault(asked, []).append(statement_of(row))
-        return chains
+        return grouped((asked, statement_of(row)) for *row, asked in self._rows_of("statement_versions", ids))
 
     def changes(self, ids: Sequence[str]) -> list[Change]:
         """Read the journal of some statements, the oldest first."""

@@ -18,7 +18,7 @@ from everyword.storage.rows import EMBED, Access, Draft, FileRead, Job, Known, M
 from everyword.storage.sql.concepts import ConceptChanges
 from everyword.storage.sql.graph import GraphChanges
 from everyword.storage.sql.reader import FileReader, Reader, event_values, indexed_meta, receipt_to_json
-from everyword.storage.sql.snapshot import Space, array
+from everyword.storage.sql.snapshot import Space, array, grouped
 from everyword.storage.sql.statements import StatementChanges
 from everyword.text.terms import ANALYSIS_VERSION, searchable_terms, well_formed
 from everyword.types.events import Event, Receipt
@@ -313,9 +313,8 @@ class Writer(Reader, StatementChanges, GraphChanges, ConceptChanges):
 
     def _chunks_holding(self, space: Space, generation: int, seqs: Mapping[int, Seqs]) -> set[tuple[int, int]]:
         """Find the chunks that can hold events: each holds its term from its first seq up to the next chunk's."""
-        firsts: dict[int, list[int]] = {}
-        for term, first in self.sql.rows("chunks_of_terms", (space.id, generation, array(list(seqs)))):
-            firsts.setdefault(term, []).append(first)
+        rows = self.sql.rows("chunks_of_terms", (space.id, generation, array(list(seqs))))
+        firsts = grouped((term, first) for term, first in rows)
         return {
             (term, several[place])
             for term, several in firsts.items()

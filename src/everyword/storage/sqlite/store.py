@@ -113,7 +113,7 @@ class SqliteStore(Store):
         with translated_errors(), in_use(self), self._reading() as connection:
             pages = connection.pragma("page_count") * connection.pragma("page_size")
             parts = dict(connection.execute(query("bytes_by_part"))) if by_part else {}
-        return self._bytes_on_disk() or pages, parts
+        return pages if self._path is None else self._path.stat().st_size + self._log_bytes(), parts
 
     def close(self) -> None:
         if self.closed:
@@ -297,11 +297,6 @@ class SqliteStore(Store):
     @staticmethod
     def _set_busy_timeout(connection: apsw.Connection, seconds: float) -> None:
         connection.set_busy_timeout(int(seconds * 1000))
-
-    def _bytes_on_disk(self) -> int:
-        if self._path is None:
-            return 0
-        return self._path.stat().st_size + self._log_bytes()
 
     def _log_bytes(self) -> int:
         log = Path(f"{self._path}-wal")
