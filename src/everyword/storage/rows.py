@@ -108,7 +108,6 @@ class Member(Struct, frozen=True):
     kind: EdgeKind
     weight: float
     at: int  # microseconds: when it happened
-    born: int  # seq of the event that brought it there
     reason: str
 
 

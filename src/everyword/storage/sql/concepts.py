@@ -331,8 +331,8 @@ def _work(row: Row) -> WorkRow:
 
 
 def _member(row: Row) -> Member:
-    concept, seq, raw_id, kind, weight, at, born, reason = row
-    return Member(concept, seq, event_id(raw_id), EdgeKind(kind), weight, at, born, reason)
+    concept, seq, raw_id, kind, weight, at, reason = row
+    return Member(concept, seq, event_id(raw_id), EdgeKind(kind), weight, at, reason)
 
 
 def _concept(space: str, row: Row, as_of: datetime | None) -> Concept:

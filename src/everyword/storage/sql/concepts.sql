@@ -73,7 +73,7 @@ WHERE space = $5 AND id = $6 AND closed IS NULL;
 
 -- Edges
 -- name: fold_members
-SELECT edge.target, edge.seq, event.id, edge.kind, edge.weight, edge.at, edge.born,
+SELECT edge.target, edge.seq, event.id, edge.kind, edge.weight, edge.at,
        coalesce(edge.reason, (SELECT reason FROM fold_journal entry
          WHERE {postgres: entry.space = edge.space AND} entry.number = edge.born_by))
 FROM fold_edges edge JOIN events event ON {postgres: event.space = edge.space AND} event.seq = edge.seq
@@ -82,7 +82,7 @@ WHERE edge.space = :space AND edge.target = ANY(:ids::text[]) AND edge.kind IN (
 ORDER BY edge.number;
 
 -- name: fold_members_by
-SELECT edge.target, edge.seq, event.id, edge.kind, edge.weight, edge.at, edge.born,
+SELECT edge.target, edge.seq, event.id, edge.kind, edge.weight, edge.at,
        coalesce(edge.reason, (SELECT reason FROM fold_journal entry
          WHERE {postgres: entry.space = edge.space AND} entry.number = edge.born_by))
 FROM fold_edges edge JOIN events event ON {postgres: event.space = edge.space AND} event.seq = edge.seq
