@@ -26,6 +26,7 @@ from everyword.models.protocol import Embedder
 from everyword.settings import Settings
 from everyword.storage.protocol import FileWriter, Reader, Store, Workplace, Writer
 from everyword.storage.rows import CONCEPTS, EMBED, FACTS, STATEMENTS, VIEWS, Job, Model
+from everyword.storage.sql.snapshot import grouped
 from everyword.types.events import ASSISTANTS, Event
 
 if TYPE_CHECKING:
@@ -337,7 +338,7 @@ def encode_some(
     if serving is None or serving.embedder is None:
         return None
     total = 0
-    for space, some in _by_space(_first(engine, jobs)).items():
+    for space, some in grouped((job.space, job) for job in _first(engine, jobs)).items():
         encoded = _encode(engine, space, some, serving.embedder, serving.model, patience_s, refused)
         if encoded is None:
             return total or None
@@ -350,18 +351,11 @@ def _first(engine: Engine, jobs: Sequence[Job]) -> Sequence[Job]:
     if len(jobs) <= _ENCODED_AT_ONCE:
         return jobs
     later: set[int] = set()
-    for space, some in _by_space(jobs).items():
+    for space, some in grouped((job.space, job) for job in jobs).items():
         with engine.store.reader(space) as reader:
             outlines = reader.outlines([job.seq for job in some])
         later |= {seq for seq, one in outlines.items() if (one.role or "").casefold() in ASSISTANTS}
     return sorted(jobs, key=lambda job: job.seq in later)[:_ENCODED_AT_ONCE]
-
-
-def _by_space(jobs: Sequence[Job]) -> dict[str, list[Job]]:
-    found: dict[str, list[Job]] = {}
-    for job in jobs:
-        found.setdefault(job.space, []).append(job)
-    return found
 
 
 def _encode(

@@ -7,6 +7,7 @@ transaction drops the old derived rows and copies the new ones under new numbers
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import closing
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -53,8 +54,7 @@ _TRIES = 5  # starts over if events are forgotten or read by an LLM meanwhile
 def derive_beside(engine: Engine, space: str, progress: Progress) -> None:
     """Derive all views but the concepts again; readers see the old rows until the new ones are complete."""
     for _ in range(_TRIES):
-        scratch = open_scratch()
-        try:
+        with closing(open_scratch()) as scratch:
             with engine.store.table_reader() as reader:  # the small tables must be there before events
                 copy_base(reader, scratch, space, (*READ, "model_readings"))
             copied = _Copied(0, 0)
@@ -65,8 +65,6 @@ def derive_beside(engine: Engine, space: str, progress: Progress) -> None:
                     break
                 if taken is _DONE:
                     return
-        finally:
-            scratch.close()
     raise StoreBusy("The space could not be rebuilt because events are being forgotten.", fix="Try again.")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from itertools import islice
 from typing import Any
 
@@ -44,7 +45,7 @@ _NOT_COMPARED = frozenset(("names.changed",))  # a version counter for caches
 def verify(engine: Engine, *, deep: bool, only: str | None, progress: Progress) -> Report:
     """Check a memory, or one space of it; the report lists the problems."""
     found = engine.store.audit(deep=deep, only=only)
-    checked, problems = dict(found.checked), list(found.problems)
+    checked, problems = Counter(found.checked), list(found.problems)
     if deep and not any(problem.where == "file" and problem.fix == RESTORE for problem in problems):
         with engine.store.file_reader() as reader:
             serving = engine.models.serving(reader)
@@ -54,21 +55,20 @@ def verify(engine: Engine, *, deep: bool, only: str | None, progress: Progress) 
                 if only in (None, row["name"]):
                     check = _SpaceCheck(engine, stored, row["name"], checked, progress)
                     problems += while_readable(check.problems(serving.model, embedder))
-    return Report(checked=checked, problems=tuple(problems))
+    return Report(checked=dict(checked), problems=tuple(problems))
 
 
 class _SpaceCheck:
     """Derives one space again and compares it."""
 
-    def __init__(self, engine: Engine, stored: Tables, space: str, checked: dict[str, int], progress: Progress) -> None:
+    def __init__(self, engine: Engine, stored: Tables, space: str, checked: Counter[str], progress: Progress) -> None:
         self._engine, self._stored, self._space = engine, stored, space
         self._checked, self._progress = checked, progress
         self._cursors = {row["name"]: row["upto"] for row in stored.rows("views", space)}
         self._last_seq = next((row["last_seq"] for row in stored.rows(SPACES) if row["name"] == space), 0)
 
     def problems(self, model: Model | None, embedder: Embedder | None) -> Iterator[Problem]:
-        scratch = open_scratch()
-        try:
+        with closing(open_scratch()) as scratch:
             copy_base(self._stored, scratch, self._space, (*READ, *_READ_FOR_CONCEPTS))
             self._derive(scratch)
             # A view that is behind the log is no problem.
@@ -79,8 +79,6 @@ class _SpaceCheck:
                 yield from self._row_problems(made, views)
             if model is not None and embedder is not None:
                 yield from self._vector_problems(scratch, model, embedder)
-        finally:
-            scratch.close()
 
     def _derive(self, scratch: Store) -> None:
         done, total = 0, self._stored.count(self._stored.table("events"))
@@ -114,8 +112,8 @@ class _SpaceCheck:
                     _hashes(name, reader.rows(name, self._space), columns, points_to, by)
                     for reader, by in zip((self._stored, made), known, strict=True)
                 )
-                self._checked[f"rows of {name}"] = self._checked.get(f"rows of {name}", 0) + len(ours)
-                self._progress("rows", sum(self._checked.values()), sum(self._checked.values()))
+                self._checked[f"rows of {name}"] += len(ours)
+                self._progress("rows", self._checked.total(), self._checked.total())
                 if what := _difference(ours, theirs):
                     yield Problem(where=f"{name} of space {self._space}", what=what, fix=REBUILD)
 
@@ -147,7 +145,7 @@ class _SpaceCheck:
                         total += 1
                         wrong += not _near(vector, windows[unit], pooled[unit])
             self._progress("vectors", total, max(total, len(windows)))
-        self._checked["vectors"] = self._checked.get("vectors", 0) + total
+        self._checked["vectors"] += total
         if wrong:
             what = f"{wrong} of {total} are not what their texts give"
             yield Problem(where=f"vectors of space {self._space}", what=what, fix=REBUILD)

@@ -6,7 +6,7 @@ import copy
 import re
 import time
 from collections.abc import Collection, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -186,13 +186,9 @@ class PostgresStore(Store):
     @contextmanager
     def plain_connection(self) -> Generator[Connection]:
         """Give a connection without a transaction, for what can't be done in one."""
-        with translated_errors(self._place.password):
-            connection = connect(self._place)
-            try:
-                connection.execute(sql.SQL("SET search_path = {}").format(self._path))
-                yield connection
-            finally:
-                connection.close()
+        with translated_errors(self._place.password), closing(connect(self._place)) as connection:
+            connection.execute(sql.SQL("SET search_path = {}").format(self._path))
+            yield connection
 
     def scrub(self) -> tuple[str, ...]:
         # A plain VACUUM frees the space of removed rows and leaves their bytes in it. Only a new file has none of them.
@@ -212,11 +208,8 @@ class PostgresStore(Store):
 
     def _copy_into(self, path: Path) -> None:
         """Write a copy as a file that opens by itself; for the server's own backups, see its manual."""
-        copy = SqliteStore(path, Settings(durability="normal"))
-        try:
+        with closing(SqliteStore(path, Settings(durability="normal"))) as copy:
             copy_store(self, copy, lambda what, done, total: None)
-        finally:
-            copy.close()
 
     def size(self, *, by_part: bool = False) -> tuple[int, dict[str, int]]:
         with self.snapshot() as snapshot:
@@ -236,8 +229,7 @@ class PostgresStore(Store):
     # Inside
 
     def _open(self, *, create: bool) -> None:
-        connection = connect(self._place)
-        try:
+        with closing(connect(self._place)) as connection:
             self.read_only = self._settings.read_only or bool(ask(connection, "server_reads_only"))
             have = self._version(connection)
             if have == 0 and (self.read_only or not create):
@@ -255,8 +247,6 @@ class PostgresStore(Store):
             )
             if have < newest_schema("postgres"):
                 migrate(connection, self._place, self._begin_writing)
-        finally:
-            connection.close()
 
     @contextmanager
     def _translated_errors(self) -> Generator[None]:

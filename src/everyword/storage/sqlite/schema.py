@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import cache, partial
 from hashlib import blake2b
 from marshal import dumps
@@ -57,12 +57,9 @@ def differences(connection: apsw.Connection) -> list[str]:
 
 @cache
 def _expected() -> dict[tuple[str, str], str]:
-    connection = apsw.Connection(":memory:")
-    try:
+    with closing(apsw.Connection(":memory:")) as connection:
         migrate(connection)
         return _parts(connection)
-    finally:
-        connection.close()
 
 
 def _parts(connection: apsw.Connection) -> dict[tuple[str, str], str]:

@@ -7,7 +7,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Collection, Generator, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 import apsw
@@ -99,14 +99,11 @@ class SqliteStore(Store):
     def _copy_into(self, path: Path) -> None:
         with translated_errors(), in_use(self), self._reading() as source:
             create(path)
-            copy = track(apsw.Connection(str(path)), path)
-            try:
+            with closing(track(apsw.Connection(str(path)), path)) as copy:
                 # One step: pages copied in several would start anew whenever another process writes.
                 with copy.backup("main", source, "main") as task:
                     task.step(-1)
                 copy.pragma("journal_mode", "delete")
-            finally:
-                copy.close()
 
     def size(self, *, by_part: bool = False) -> tuple[int, dict[str, int]]:
         self._check_usable()
@@ -180,15 +177,13 @@ class SqliteStore(Store):
             None if self._path is None or self.read_only else Path(f"{self._path}-lock"), self._settings.busy_timeout_s
         )
         self._held = Held(self._path)
-        try:
+        with ExitStack() as undo:
+            undo.callback(self._held.release)
             self._held.take(self._settings.busy_timeout_s)
+            undo.callback(self._turn.close)
             self._turn.check_locks(new=not there)
             self._writing = connect(self._path, self._settings, read_only=self.read_only, spills=self._spills)
-        except BaseException:
-            self._held.release()
-            raise
-        writing = self._writing
-        try:
+            writing = undo.enter_context(closing(self._writing))
             have = schema.version(writing)
             check_schema(have, "sqlite", read_only=self.read_only)
             if have < newest_schema("sqlite"):
@@ -201,11 +196,7 @@ class SqliteStore(Store):
             self._digests = Digests(writing)
             self._inode = None if self._path is None else _inode(self._path)
             self._held.take(self._settings.busy_timeout_s)  # also of what was made just now, such as the log
-        except BaseException:
-            writing.close()
-            self._turn.close()
-            self._held.release()
-            raise
+            undo.pop_all()
 
     def _connected(self) -> apsw.Connection:
         """Give the connection that writes, opened again if a fork closed it; the caller holds the turn."""
