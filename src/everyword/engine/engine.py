@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from everyword.engine.encoding import Models
 from everyword.errors import EverywordError, ModelError
-from everyword.models.protocol import LLM, Reranker, Tokenizer, close_model
+from everyword.models.protocol import LLM, LLMSpec, Reranker, RerankerSpec, Tokenizer, close_model
 from everyword.models.tokenizers import TokenizerSpec, load_tokenizer
 from everyword.retrieval.config import SearchConfig
 from everyword.settings import Settings
@@ -91,8 +91,6 @@ class FenceKey:
 if TYPE_CHECKING:
     from everyword.models.reader.reader import TextReader
 
-LLMSpec = str | LLM | None
-RerankerSpec = str | Reranker | None
 T = TypeVar("T")
 
 

@@ -93,13 +93,6 @@ class Reranker(Protocol):
         ...
 
 
-def close_model(model: object) -> None:
-    """Close a model that can be closed."""
-    close = getattr(model, "close", None)
-    if callable(close):
-        close()
-
-
 Schema = Mapping[str, Any]  # a JSON schema
 
 DEFAULT_MAX_TOKENS = 1024  # of an LLM's answer: a page of text, which bounds the cost of a request
@@ -137,3 +130,14 @@ class LLM(Protocol):
     ) -> Iterator[str]:
         """Yield the answer piece by piece; without a schema, since partial JSON can't be checked."""
         ...
+
+
+RerankerSpec = str | Reranker | None
+LLMSpec = str | LLM | None
+
+
+def close_model(model: object) -> None:
+    """Close a model that can be closed."""
+    close = getattr(model, "close", None)
+    if callable(close):
+        close()

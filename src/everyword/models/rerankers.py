@@ -15,7 +15,7 @@ from everyword.errors import InvalidSetting, ModelDamaged, ModelError, ModelMiss
 from everyword.models.http_client import Errors, HttpClient, HttpResponse, RetryPolicy
 from everyword.models.llm.json_schema import ask_json, list_schema, object_schema
 from everyword.models.onnx import MAX_CHARACTERS, MAX_TEXTS_AT_ONCE, MAX_TOKENS, OpenedOnce, open_session
-from everyword.models.protocol import LLM, Reranker, Schema
+from everyword.models.protocol import LLM, Reranker, RerankerSpec, Schema
 from everyword.models.tokenizers import open_any_tokenizer
 from everyword.models.weights import CROSS_ENCODER, MODEL, TOKENIZER, ModelFiles, find_model, unpinned_files
 from everyword.text.rendering import json_text
@@ -29,7 +29,6 @@ CHOICES = (
     '"none" (the default), "cross-encoder", "onnx:FOLDER" (model.onnx and tokenizer.json), "URL#MODEL" (a /rerank '
     'endpoint), "llm" (with an LLM), or a Reranker object'
 )
-RerankerSpec = str | Reranker | None
 
 FORM = "URL#MODEL, as in http://localhost:8000/v1/rerank#BAAI/bge-reranker-v2-m3"
 KEY_VARIABLE = "EVERYWORD_RERANK_KEY"
@@ -93,16 +92,11 @@ class CrossEncoder:
         self.name = name
         self._session = OpenedOnce(partial(_open_checked, files.paths[MODEL], name))
 
-    def load(self) -> None:
-        """Load the model and its tokenizer if they are not loaded."""
-        self._session.get()
-        self._tokenizer()
-
     def scores(self, question: str, passages: Sequence[str]) -> NDArray[np.float32]:
         """Return the model's logit for each passage; the passages run in parallel, one per core."""
         if not passages:
             return np.empty(0, np.float32)
-        session, tokenizer = self._session.get(), self._tokenizer()
+        session, tokenizer = self._session.get(), open_any_tokenizer(self._files.paths[TOKENIZER])
         query = _encoded(tokenizer, question)
         query.truncate(MAX_TOKENS - tokenizer.num_special_tokens_to_add(True) - MIN_PASSAGE_TOKENS)
         score = partial(self._score, session, tokenizer, query)
@@ -131,9 +125,6 @@ class CrossEncoder:
         if found.size != 1 or not np.isfinite(found).all():
             raise RerankFailed(f"{self.name} returned {found.size} numbers for a pair, or one that is not finite.")
         return float(found.reshape(()))
-
-    def _tokenizer(self) -> Any:
-        return open_any_tokenizer(self._files.paths[TOKENIZER])
 
 
 def _open_checked(model: Path, name: str) -> Any:

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from everyword.errors import InvalidInput, InvalidSetting, LLMGarbage, LLMRefused, LLMUnavailable
 from everyword.models.http_client import Errors, HttpClient, HttpResponse, RetryPolicy, bearer
-from everyword.models.protocol import DEFAULT_MAX_TOKENS, LLM, Reply, Schema
+from everyword.models.protocol import DEFAULT_MAX_TOKENS, LLM, LLMSpec, Reply, Schema
 from everyword.text.terms import well_formed
 
 FORM = "PROVIDER:MODEL@URL, as in openai:qwen3@http://localhost:8000/v1, ollama:llama3.2 or anthropic:claude-sonnet-4-5"
@@ -43,8 +43,6 @@ ANTHROPIC_VERSION = "2023-06-01"  # of the message format; the header is require
 # English has about four bytes per token; in other scripts a letter has two or three bytes and may be a token. So this
 # overestimates in all of them.
 BYTES_PER_TOKEN = 3
-
-LLMSpec = str | LLM | None
 
 
 def load_llm(spec: LLMSpec = None, *, retry: RetryPolicy | None = None) -> LLM | None:
