@@ -41,7 +41,7 @@ from everyword.storage.sql.statements import StatementRows
 from everyword.types.events import Event, Filter, Json, Receipt, Session, event_id, is_range, raw_event_id
 from everyword.types.records import BY
 from everyword.types.service import ApiKey, Permission, Webhook
-from everyword.types.times import as_datetime, from_micros, optional_moment, to_micros
+from everyword.types.times import as_datetime, from_micros, optional_micros, optional_moment, to_micros
 from everyword.types.trust import source_of, source_of_role
 
 T = TypeVar("T")
@@ -563,16 +563,10 @@ def _number(value: Json) -> float | None:
 
 def conditions(which: Filter, query: Callable[[str], str], *, indexed: bool = True) -> tuple[str, dict[str, Any]]:
     """Write a filter as SQL conditions and their values; `indexed` looks values of meta up rather than in each row."""
-    parts: list[str] = []
-    values: dict[str, Any] = {}
-    for name in ("wing", "project", "session", "speaker", "tag"):
-        if (value := getattr(which, name)) is not None:
-            parts.append(query(f"where_{name}"))
-            values[name] = value
-    for name in ("since", "until", "as_of"):
-        if (moment := getattr(which, name)) is not None:
-            parts.append(query(f"where_{name}"))
-            values[name] = to_micros(moment)[0]
+    given: dict[str, Any] = {name: getattr(which, name) for name in ("wing", "project", "session", "speaker", "tag")}
+    given |= {name: optional_micros(getattr(which, name)) for name in ("since", "until", "as_of")}
+    values = {name: value for name, value in given.items() if value is not None}
+    parts = [query(f"where_{name}") for name in values]
     for name in ("role", "source"):
         if (chosen := getattr(which, name)) is not None:
             parts += _choice(name, chosen, query, values)
