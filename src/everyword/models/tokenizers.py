@@ -150,15 +150,9 @@ _CONTINUES = "##"
 _CACHED_WORDS = 1 << 15
 _ASCII_WORD = lazy_pattern(r"[A-Za-z0-9]+|[!-/:-@\[-`{-~]")
 _ASCII_TEXT = lazy_pattern(r"[\t\n\r -~]*")
-_CJK = (
-    (0x4E00, 0x9FFF),
-    (0x3400, 0x4DBF),
-    (0x20000, 0x2A6DF),
-    (0x2A700, 0x2B73F),
-    (0x2B740, 0x2B81F),
-    (0x2B920, 0x2CEAF),
-    (0xF900, 0xFAFF),
-    (0x2F800, 0x2FA1F),
+_CJK = lazy_pattern(
+    r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002b81f\U0002b920-\U0002ceaf"
+    r"\U0002f800-\U0002fa1f]"
 )
 
 
@@ -274,7 +268,7 @@ def _words(text: str, begin: int, end: int) -> Iterator[tuple[str, range | list[
     places: list[int] = []
     for place in range(begin, end):
         for char in _normalised(text[place]):
-            apart = _is_cjk(char) or _is_punctuation(char)
+            apart = _CJK.match(char) or _is_punctuation(char)
             if (apart or char.isspace()) and word:
                 yield "".join(word), places
                 word, places = [], []
@@ -298,11 +292,6 @@ def _normalised(char: str) -> str:
         return " "
     bare = (one for one in unicodedata.normalize("NFD", char) if unicodedata.category(one) != "Mn")
     return "".join(one.lower() for one in bare)
-
-
-@lru_cache(maxsize=4096)
-def _is_cjk(char: str) -> bool:
-    return any(first <= ord(char) <= last for first, last in _CJK)
 
 
 @lru_cache(maxsize=4096)

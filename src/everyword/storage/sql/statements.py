@@ -17,13 +17,8 @@ from everyword.types.times import from_micros, optional_micros, optional_moment,
 
 # All that is derived of a space. Readings stay: nobody offline can make them again.
 _DERIVED = (
-    "drop_all_keys",
-    "drop_all_statements",
-    "drop_all_changes",
-    "drop_all_tags",
-    "drop_loose_readings",
-    "drop_loose_model_readings",
-    "drop_loose_sources",
+    *("drop_all_keys", "drop_all_statements", "drop_all_changes", "drop_all_tags"),
+    *("drop_loose_readings", "drop_loose_model_readings", "drop_loose_sources"),
 )
 
 

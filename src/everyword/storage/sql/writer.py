@@ -31,17 +31,9 @@ _TERMS_AT_ONCE = 500  # whose chunks are read together when events are taken out
 
 # What goes with an event: what was derived from it, what an LLM read in it, and what rests on its words.
 _DERIVED_OF = (
-    "delete_changes_of",
-    "delete_statements_of",
-    "delete_tags_of",
-    "delete_readings_of",
-    "delete_model_readings_of",
-    "delete_sources_of",
-    "delete_sources_from",
-    "delete_claims_of",
-    "delete_mentions_of",
-    "delete_accesses_of",
-    "delete_jobs_of",
+    *("delete_changes_of", "delete_statements_of", "delete_tags_of"),
+    *("delete_readings_of", "delete_model_readings_of", "delete_sources_of", "delete_sources_from"),
+    *("delete_claims_of", "delete_mentions_of", "delete_accesses_of", "delete_jobs_of"),
 )
 
 
