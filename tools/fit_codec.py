@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from everyword.interfaces.cli.terminal import Terminal
 from everyword.models.embedders import POOLED_DIMS, ColbertSmall, EverywordSmall
-from everyword.models.onnx import Marker, TokenEncoder, TwoHeadEncoder
+from everyword.models.onnx import Marker, TextEncoder, token_states, tokens_and_pooled
 from everyword.models.token_codec import (
     CENTROIDS,
     PART_DIMS,
@@ -120,7 +120,7 @@ def _with_progress(encoded: Iterable[_Encoded], total: int) -> Iterator[_Encoded
 
 
 def _everyword_small(lines: list[str], questions: list[str], rng: np.random.Generator) -> Fitted:
-    embedder, encoder = EverywordSmall(), TwoHeadEncoder(find_model(EVERYWORD_SMALL))
+    embedder, encoder = EverywordSmall(), TextEncoder(find_model(EVERYWORD_SMALL), tokens_and_pooled)
     encoded = _with_progress(encoder.encode_many(lines, Marker.PASSAGE), len(lines))
     tokens = [embedder.stored(text) for text in encoded]
     asked = np.concatenate([text.tokens for text in encoder.encode_many(questions, Marker.QUESTION)])
@@ -128,7 +128,7 @@ def _everyword_small(lines: list[str], questions: list[str], rng: np.random.Gene
 
 
 def _colbert_small(lines: list[str], questions: list[str], rng: np.random.Generator) -> Fitted:
-    encoder = TokenEncoder(find_model(COLBERT_SMALL))
+    encoder = TextEncoder(find_model(COLBERT_SMALL), token_states)
     encoded = _with_progress(encoder.encode_many(lines, Marker.PASSAGE), len(lines))
     states = [text.tokens for text in encoded]
     components, _ = _components(np.concatenate(states))

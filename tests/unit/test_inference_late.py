@@ -13,7 +13,7 @@ import pytest
 
 from everyword.errors import StoreCorrupt
 from everyword.models.embedders import ColbertSmall
-from everyword.models.onnx import MAX_TOKENS, Marker, TokenEncoder
+from everyword.models.onnx import MAX_TOKENS, Marker, TextEncoder, token_states
 from everyword.models.token_codec import MOST_VECTORS, TokenCodec, merge_similar, unit
 from everyword.models.weights import COLBERT_SMALL, find_model
 
@@ -43,8 +43,8 @@ def embedder() -> ColbertSmall:
 
 
 @pytest.fixture(scope="module")
-def encoder() -> TokenEncoder:
-    return TokenEncoder(find_model(COLBERT_SMALL))
+def encoder() -> TextEncoder:
+    return TextEncoder(find_model(COLBERT_SMALL), token_states)
 
 
 @pytest.fixture(scope="module")
@@ -72,12 +72,12 @@ def test_warming_loads_once_and_the_question_waits_for_it() -> None:
     assert embedder.question("Where?").tokens.shape[0] == 5  # [CLS] marker where ? [SEP]
 
 
-def test_ten_megabytes_are_cut_to_what_the_model_reads(encoder: TokenEncoder) -> None:
+def test_ten_megabytes_are_cut_to_what_the_model_reads(encoder: TextEncoder) -> None:
     states = encoder.encode("some words of text " * 550_000, Marker.PASSAGE).tokens
     assert states.shape == (MAX_TOKENS, 384)
 
 
-def test_packing_and_unpacking_keeps_direction(encoder: TokenEncoder, codec: TokenCodec) -> None:
+def test_packing_and_unpacking_keeps_direction(encoder: TextEncoder, codec: TokenCodec) -> None:
     tokens = codec.tokens(encoder.encode(TEXTS[0], Marker.PASSAGE).tokens)
     back = codec.unpack(codec.pack(tokens))
     assert back.shape == tokens.shape
@@ -86,7 +86,7 @@ def test_packing_and_unpacking_keeps_direction(encoder: TokenEncoder, codec: Tok
     assert cosines.mean() > 0.97
 
 
-def test_a_long_passage_is_stored_in_a_limited_number_of_vectors(encoder: TokenEncoder, codec: TokenCodec) -> None:
+def test_a_long_passage_is_stored_in_a_limited_number_of_vectors(encoder: TextEncoder, codec: TokenCodec) -> None:
     tokens = codec.tokens(encoder.encode(" ".join(TEXTS) * 3, Marker.PASSAGE).tokens)
     assert len(tokens) > MOST_VECTORS
     back = codec.unpack(codec.pack(tokens))
@@ -94,7 +94,7 @@ def test_a_long_passage_is_stored_in_a_limited_number_of_vectors(encoder: TokenE
     assert (tokens @ unit(back).T).max(axis=1).mean() > 0.9  # each token has a vector near it
 
 
-def test_matches_are_those_of_the_plain_formula(encoder: TokenEncoder, codec: TokenCodec) -> None:
+def test_matches_are_those_of_the_plain_formula(encoder: TextEncoder, codec: TokenCodec) -> None:
     question = codec.tokens(encoder.encode("Where does Ana live?", Marker.QUESTION).tokens)
     tokens = [codec.tokens(encoder.encode(text, Marker.PASSAGE).tokens) for text in TEXTS]
     packed = [codec.pack(passage) for passage in tokens] * 60  # more than one block

@@ -8,7 +8,7 @@ import os
 import unicodedata
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from hashlib import blake2b
 from pathlib import Path
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from everyword.errors import Closed, EverywordError, InvalidSetting
 from everyword.lazy_patterns import lazy_pattern
-from everyword.models.onnx import Encoded, Marker, TextEncoder, TokenEncoder, TwoHeadEncoder
+from everyword.models.onnx import Encoded, Marker, Run, TextEncoder, token_states, tokens_and_pooled
 from everyword.models.protocol import Embedder, Matches, ModelCard, Passage, Question
 from everyword.models.token_codec import TokenCodec, to_int8, unit
 from everyword.models.weights import (
@@ -93,14 +93,14 @@ class LateInteractionEmbedder(ABC):
     repeatable = True  # the same text gives the same bytes on the same machine, so `verify` may compare them
 
     MODEL: PinnedModel
-    ENCODER: Callable[[ModelFiles], TextEncoder]
+    RUN: Run
     CODEC_FILE: Path
     TOKEN_DIMS: int
     FORM: bytes  # part of the version, since it decides which vectors are stored
 
     def __init__(self, files: ModelFiles | None = None) -> None:
         files = files or find_model(self.MODEL)
-        self._encoder = type(self).ENCODER(files)
+        self._encoder = TextEncoder(files, type(self).RUN)
         self._codec_bytes = self.CODEC_FILE.read_bytes()
         self._warmed = False
         identity = (files.sha256[MODEL] + files.sha256[TOKENIZER]).encode()
@@ -158,7 +158,7 @@ class EverywordSmall(LateInteractionEmbedder):
     """The default: our own encoder of six layers. One pass gives token vectors and the pooled vector."""
 
     MODEL = EVERYWORD_SMALL
-    ENCODER = TwoHeadEncoder
+    RUN = tokens_and_pooled
     CODEC_FILE = CODECS / "everyword-small.npz"
     TOKEN_DIMS = 80
     FORM = b"markers and punctuation dropped"
@@ -183,7 +183,7 @@ class ColbertSmall(LateInteractionEmbedder):
     """answerai-colbert-small-v1: twelve layers, half as fast. The codec computes both kinds of vectors."""
 
     MODEL = COLBERT_SMALL
-    ENCODER = TokenEncoder
+    RUN = token_states
     CODEC_FILE = CODECS / "colbert-small.npz"
     TOKEN_DIMS = 96
     FORM = b"markers dropped"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Sequence
 from enum import IntEnum
 from functools import partial
@@ -129,11 +128,28 @@ class Encoded(NamedTuple):
     pooled: Floats  # (dims,)
 
 
-class TextEncoder(ABC):
+Run = Callable[[Session, NDArray[np.int64]], Encoded]  # runs a model on the ids of one text
+
+
+def token_states(session: Session, ids: NDArray[np.int64]) -> Encoded:
+    """Run a model that gives the states of a text's tokens, markers included; there is no pooled vector."""
+    row = ids[None]
+    feeds = {"input_ids": row, "attention_mask": np.ones_like(row), "token_type_ids": np.zeros_like(row)}
+    return Encoded(ids, unit(session.run(["last_hidden_state"], feeds)[0][0]), np.empty(0, np.float32))
+
+
+def tokens_and_pooled(session: Session, ids: NDArray[np.int64]) -> Encoded:
+    """Run a model that gives projected token vectors and the pooled vector in one pass."""
+    tokens, pooled = session.run(["tokens", "pooled"], {"input_ids": ids})
+    return Encoded(ids, tokens, pooled)
+
+
+class TextEncoder:
     """Run a model on one text at a time: with int8 weights a text's vectors depend on the rest of its batch."""
 
-    def __init__(self, files: ModelFiles) -> None:
+    def __init__(self, files: ModelFiles, run: Run) -> None:
         self._files = files
+        self._run_model = run
         self._single = OpenedOnce(partial(_open_for_one, files))
         self._parallel = OpenedOnce(partial(_open_for_many, files))
 
@@ -175,34 +191,13 @@ class TextEncoder(ABC):
         start, *words, end = encoder.encode(well_formed(text[:MAX_CHARACTERS])).ids
         row = np.array([start, marker, *words[: MAX_TOKENS - 3], end], np.int64)
         try:
-            return self._infer(session, row)
+            return self._run_model(session, row)
         except Exception as error:  # onnxruntime has no common error class
             raise EmbeddingFailed(f"The model failed on a text of {len(words)} tokens: {error}") from error
 
     def _run_in_slot(self, session: Session, slots: FairSemaphore, marker: Marker, text: str) -> Encoded:
         with slots.slot():
             return self._run(session, marker, text)
-
-    @abstractmethod
-    def _infer(self, session: Session, ids: NDArray[np.int64]) -> Encoded:
-        """Run the model on the ids of one text."""
-
-
-class TokenEncoder(TextEncoder):
-    """Return the states of a text's tokens, markers included; there is no pooled vector."""
-
-    def _infer(self, session: Session, ids: NDArray[np.int64]) -> Encoded:
-        row = ids[None]
-        feeds = {"input_ids": row, "attention_mask": np.ones_like(row), "token_type_ids": np.zeros_like(row)}
-        return Encoded(ids, unit(session.run(["last_hidden_state"], feeds)[0][0]), np.empty(0, np.float32))
-
-
-class TwoHeadEncoder(TextEncoder):
-    """Return projected token vectors and the pooled vector from one pass."""
-
-    def _infer(self, session: Session, ids: NDArray[np.int64]) -> Encoded:
-        tokens, pooled = session.run(["tokens", "pooled"], {"input_ids": ids})
-        return Encoded(ids, tokens, pooled)
 
 
 def _open_for_one(files: ModelFiles) -> Session:
