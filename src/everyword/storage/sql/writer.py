@@ -267,9 +267,13 @@ class Writer(Reader, StatementChanges, GraphChanges, ConceptChanges):
         return array([unit + window for unit, count in counted for window in range(count)])
 
     def _remove_words(self, space: Space, events: Mapping[int, Event]) -> int:
-        counted = {seq: searchable_terms(event) for seq, event in events.items()}
-        words = sum(counts.total() for counts in counted.values())
-        by_term = grouped((term, seq) for seq, counts in counted.items() for term in counts)
+        by_term: dict[int, list[int]] = {}
+        words = 0
+        for seq, event in events.items():  # the counts of all of them at once would take much memory
+            counts = searchable_terms(event)
+            words += counts.total()
+            for term in counts:
+                by_term.setdefault(term, []).append(seq)
         gone = array(list(events))
         in_tail = self.sql.run("delete_word_tail", (space.id, gone))
         self.sql.run("count_space", (-len(events), -words, -in_tail, 0, space.id))
