@@ -262,9 +262,9 @@ def test_words_that_an_older_version_indexed_are_indexed_anew_on_a_server(
 @pytest.mark.parametrize(
     "change",
     [
-        lambda tables: tables.clear(next(one for one in tables.tables() if one.name == "event_tags")),
-        lambda tables: tables.clear(next(one for one in tables.tables() if one.name == "mentions")),
-        lambda tables: tables.clear(next(one for one in tables.tables() if one.name == "fold_loose")),
+        lambda tables: tables.clear(tables.table("event_tags")),
+        lambda tables: tables.clear(tables.table("mentions")),
+        lambda tables: tables.clear(tables.table("fold_loose")),
     ],
 )
 def test_a_deep_check_finds_derived_rows_that_are_missing(both: tuple[Memory, Memory], change: Any) -> None:

@@ -40,9 +40,9 @@ class Copied(Struct, frozen=True, kw_only=True):
 def copy_store(source: Store, target: Store, progress: Progress) -> Copied:
     """Copy all that a store holds into an empty one, or go on with that; then compare both."""
     with source.table_reader() as reader:
-        tables = sorted(reader.tables(), key=lambda table: (*(table.name != name for name in FIRST), table.name))
+        tables = sorted(reader.tables, key=lambda table: (*(table.name != name for name in FIRST), table.name))
         with target.table_reader() as copy:
-            there = {table.name for table in copy.tables()}
+            there = {table.name for table in copy.tables}
         counts = {table.name: reader.count(table) for table in tables}
         tables = [table for table in tables if table.name in there or counts[table.name]]
         state = _begun(target, _fingerprint(reader, counts), tables)
@@ -70,7 +70,7 @@ def copy_store(source: Store, target: Store, progress: Progress) -> Copied:
 def _begun(target: Store, fingerprint: str, tables: Sequence[Table]) -> dict[str, Any]:
     """Find out how far a copy is; refuse a target that holds anything else."""
     with target.table_writer() as (file, copy):
-        there = {table.name: copy.count(table) for table in copy.tables()}
+        there = {table.name: copy.count(table) for table in copy.tables}
         if missing := [table.name for table in tables if table.name not in there]:
             raise StoreError(
                 f"The target has no table {', '.join(missing)}; open both with the same version of Everyword."

@@ -300,7 +300,6 @@ class PostgresTables(Tables):
     """Reads and writes tables within one transaction; about all spaces."""
 
     def __init__(self, within: PostgresSnapshot) -> None:
-        super().__init__()
         self._within = within
         self._cursors = 0
         within.go_everywhere()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -50,11 +51,6 @@ class Column(NamedTuple):
 class Tables(ABC):
     """Reads and writes tables within one transaction."""
 
-    def __init__(self) -> None:
-        self._names: dict[int, str] | None = None
-        self._numbered: dict[str, int] | None = None
-        self._tables: list[Table] | None = None
-
     @abstractmethod
     def listed(self) -> list[Column]:
         """List all columns in their order."""
@@ -99,13 +95,24 @@ class Tables(ABC):
         """Give a value as the database can hold it."""
         return value
 
+    @cached_property
     def tables(self) -> list[Table]:
-        if self._tables is None:  # nobody changes a schema while its rows are copied
-            self._tables = self._described()
-        return self._tables
+        """Describe the tables; nobody changes a schema while its rows are copied."""
+        by_name: dict[str, list[Column]] = {}
+        for column in self.listed():
+            if column.table not in LEFT_OUT:
+                by_name.setdefault(column.table, []).append(column)
+        return [
+            Table(
+                name,
+                tuple(one.name for one in columns if one.copied and not _is_number_of_space(name, one.name)),
+                tuple(one.name for one in sorted(columns, key=lambda one: one.place) if one.place),
+            )
+            for name, columns in by_name.items()
+        ]
 
     def table(self, name: str) -> Table:
-        return next(table for table in self.tables() if table.name == name)
+        return next(table for table in self.tables if table.name == name)
 
     def rows(self, name: str, space: str | None = None) -> Iterator[dict[str, Any]]:
         """Read all rows of a table, or those of one space."""
@@ -120,20 +127,6 @@ class Tables(ABC):
         """Tell the highest number that a row was given when it was added."""
         return next(int(row[0]) for row in self.read("last_number", ()))
 
-    def _described(self) -> list[Table]:
-        by_name: dict[str, list[Column]] = {}
-        for column in self.listed():
-            if column.table not in LEFT_OUT:
-                by_name.setdefault(column.table, []).append(column)
-        return [
-            Table(
-                name,
-                tuple(one.name for one in columns if one.copied and not _is_number_of_space(name, one.name)),
-                tuple(one.name for one in sorted(columns, key=lambda one: one.place) if one.place),
-            )
-            for name, columns in by_name.items()
-        ]
-
     def count(self, table: Table) -> int:
         return next(int(row[0]) for row in self.read("count", (), table=table.name, where=_where(table)))
 
@@ -143,7 +136,7 @@ class Tables(ABC):
         key = self._own(table, after) if after else ()
         where = _where(table, f"({', '.join(table.key)}) > ({self.marks(len(key))})" if after else "")
         if space is not None:
-            where = f"{where} {'AND' if where else 'WHERE'} {self.of_space(table.name, self._numbers()[space])}"
+            where = f"{where} {'AND' if where else 'WHERE'} {self.of_space(table.name, self.numbers[space])}"
         rows = self.read(
             "rows",
             key,
@@ -181,39 +174,39 @@ class Tables(ABC):
 
     # Inside
 
+    @cached_property
     def names(self) -> dict[int, str]:
         """Read the names of spaces by their numbers."""
-        if self._names is None:
-            number = self.table(SPACES).key[0]
-            rows = self.read("rows", (), table=SPACES, columns=f"{number}, name", where="", key=number)
-            self._names = {row[0]: row[1] for row in rows}
-        return self._names
+        number = self.table(SPACES).key[0]
+        rows = self.read("rows", (), table=SPACES, columns=f"{number}, name", where="", key=number)
+        return {row[0]: row[1] for row in rows}
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """Read the numbers of spaces by their names."""
+        return {name: number for number, name in self.names.items()}
 
     def _travelling(self, table: Table, row: dict[str, Any]) -> dict[str, Any]:
         if "space" in row and _is_of_space(table.name, "space"):
-            row["space"] = self.names()[row["space"]]
+            row["space"] = self.names[row["space"]]
         if isinstance(text := row.get("text"), bytes):
             row["text"] = read_text(text)
         return row
 
     def _settled(self, table: Table, column: str, value: Any) -> Any:
         if _is_of_space(table.name, column):
-            return self._numbers()[value]
+            return self.numbers[value]
         return self.stored(value) if column == "text" else value
 
     def _own(self, table: Table, key: Sequence[Any]) -> Sequence[Any]:
         return [
-            self._numbers()[value] if _is_of_space(table.name, name) else value
+            self.numbers[value] if _is_of_space(table.name, name) else value
             for name, value in zip(table.key, key, strict=True)
         ]
 
-    def _numbers(self) -> dict[str, int]:
-        if self._numbered is None:
-            self._numbered = {name: number for number, name in self.names().items()}
-        return self._numbered
-
     def _forget_names(self) -> None:
-        self._names = self._numbered = None
+        for name in ("names", "numbers"):
+            vars(self).pop(name, None)
 
 
 def _where(table: Table, condition: str = "") -> str:

@@ -131,7 +131,6 @@ class SqliteTables(Tables):
     """Reads and writes tables within one transaction of one connection."""
 
     def __init__(self, within: SqliteSnapshot) -> None:
-        super().__init__()
         self._within = within
         self._last = 0
 
@@ -166,7 +165,7 @@ class SqliteTables(Tables):
         return self.last_number()  # counters go on after what is put in
 
     def number_of(self, name: str) -> int:
-        self._last = 1 + max(self._last, *self.names(), 0)
+        self._last = 1 + max(self._last, *self.names, 0)
         return self._last
 
     def stored(self, value: Any) -> Any:
