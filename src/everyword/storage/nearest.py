@@ -1,4 +1,6 @@
-"""Units: one number for a model, an event and a window, so that vectors need no index but their primary key.
+"""Find the nearest of a space's pooled vectors; number the windows that they are of.
+
+A unit is one number for a model, an event and a window, so that vectors need no index but their primary key:
 
 bits 62..52  model (up to 2,047)      bits 51..10  seq of the event      bits 9..0  window"""
 

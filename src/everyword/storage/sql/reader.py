@@ -563,13 +563,11 @@ def _number(value: Json) -> float | None:
 
 def conditions(which: Filter, query: Callable[[str], str], *, indexed: bool = True) -> tuple[str, dict[str, Any]]:
     """Write a filter as SQL conditions and their values; `indexed` looks values of meta up rather than in each row."""
-    given: dict[str, Any] = {name: getattr(which, name) for name in ("wing", "project", "session", "speaker", "tag")}
-    given |= {name: optional_micros(getattr(which, name)) for name in ("since", "until", "as_of")}
-    values = {name: value for name, value in given.items() if value is not None}
+    wanted: dict[str, Any] = {name: getattr(which, name) for name in ("wing", "project", "session", "speaker", "tag")}
+    wanted |= {name: optional_micros(getattr(which, name)) for name in ("since", "until", "as_of")}
+    wanted |= _chosen("role", which.role or ()) | _chosen("source", which.source or ())
+    values = {name: value for name, value in wanted.items() if value is not None}
     parts = [query(f"where_{name}") for name in values]
-    for name in ("role", "source"):
-        if (chosen := getattr(which, name)) is not None:
-            parts += _choice(name, chosen, query, values)
     for number, (name, value) in enumerate((which.meta or {}).items()):
         asked = in_index(name, value) if indexed or is_range(value) else None
         if asked is not None:
@@ -599,16 +597,12 @@ def _limits(wanted: Mapping[str, float]) -> tuple[float, float]:
     return max(map(float, least), default=-math.inf), min(map(float, most), default=math.inf)
 
 
-def _choice(name: str, chosen: Sequence[str], query: Callable[[str], str], values: dict[str, Any]) -> list[str]:
+def _chosen(name: str, chosen: Sequence[str]) -> dict[str, str]:
     """Write which values of a column count: those named, less those named with a "!"."""
-    excluded = [one.removeprefix("!") for one in chosen if one.startswith("!")]
     included = [one for one in chosen if not one.startswith("!")]
-    parts: list[str] = []
-    for how, several in (("in", included), ("not_in", excluded)):
-        if several:
-            values[f"{name}_{how}"] = json.dumps(several)
-            parts.append(query(f"where_{name}_{how}"))
-    return parts
+    excluded = [one.removeprefix("!") for one in chosen if one.startswith("!")]
+    several = {f"{name}_in": included, f"{name}_not_in": excluded}
+    return {condition: json.dumps(values) for condition, values in several.items() if values}
 
 
 def receipt_to_json(receipt: Receipt, seqs: Iterable[int]) -> str:
