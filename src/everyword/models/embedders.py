@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
 from threading import Event, Lock, Thread
 from weakref import WeakValueDictionary
@@ -247,23 +248,16 @@ def _unspaced(text: str) -> float:
 
 def _vectors(texts: Sequence[str]) -> NDArray[np.float32]:
     """Sum the vectors of each text's words, for all texts at once."""
-    vocabulary: dict[str, int] = {}
-    words: list[int] = []
-    counts: list[int] = []
-    filled: list[int] = []
-    starts: list[int] = []
-    for index, text in enumerate(texts):
-        found = Counter(_words(text))
-        if found:
-            filled.append(index)
-            starts.append(len(words))
-            words += [vocabulary.setdefault(word, len(vocabulary)) for word in found]
-            counts += found.values()
+    counted = [Counter(_words(text)) for text in texts]
+    filled = [index for index, counts in enumerate(counted) if counts]
     vectors = np.zeros((len(texts), DIMS), np.float32)
     if filled:
+        vocabulary = {word: number for number, word in enumerate(dict.fromkeys(chain.from_iterable(counted)))}
         known = np.stack([_word_vector(word) for word in vocabulary])
+        words = [vocabulary[word] for counts in counted for word in counts]
         # Sublinear: the tenth mention of a word adds little.
-        weights = 1 + np.log(np.array(counts, np.float32))
+        weights = 1 + np.log(np.array([count for counts in counted for count in counts.values()], np.float32))
+        starts = np.cumsum([0, *(len(counted[index]) for index in filled[:-1])])
         vectors[filled] = unit(np.add.reduceat(known[words] * weights[:, None], starts, axis=0))
     return vectors
 
