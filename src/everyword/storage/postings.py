@@ -110,14 +110,9 @@ def flatten(rows: Sequence[Sequence[Any]]) -> Tail:
     sizes = np.array([len(terms) for terms, _ in unpacked], dtype=np.int64)
     seqs = np.array([seq for seq, _, _ in rows], dtype=np.int64)
     steps = np.array([length_step(length) for _, length, _ in rows], dtype=np.uint8)
-    no_terms = [np.empty(0, np.int64)]
-    no_counts = [np.empty(0, np.uint8)]
-    return Tail(
-        np.repeat(seqs, sizes),
-        np.concatenate([terms for terms, _ in unpacked] or no_terms),
-        np.concatenate([counts for _, counts in unpacked] or no_counts),
-        np.repeat(steps, sizes),
-    )
+    terms = np.concatenate([np.empty(0, np.int64), *(terms for terms, _ in unpacked)])
+    counts = np.concatenate([np.empty(0, np.uint8), *(counts for _, counts in unpacked)])
+    return Tail(np.repeat(seqs, sizes), terms, counts, np.repeat(steps, sizes))
 
 
 def chunks_of(tail: Tail) -> Iterator[tuple[int, int, bytes]]:
@@ -134,10 +129,9 @@ def chunks_of(tail: Tail) -> Iterator[tuple[int, int, bytes]]:
     counts, lengths = tail.counts[order].tobytes(), tail.lengths[order].tobytes()
     rows = zip(terms[starts].tolist(), seqs[starts].tolist(), starts.tolist(), stops.tolist(), strict=True)
     for term, first, start, stop in rows:
-        if offsets[stop - 1] < _NARROW:
-            yield term, first, b"\x02" + narrow[2 * start : 2 * stop] + counts[start:stop] + lengths[start:stop]
-        else:
-            yield term, first, b"\x04" + wide[4 * start : 4 * stop] + counts[start:stop] + lengths[start:stop]
+        width, packed = (2, narrow) if offsets[stop - 1] < _NARROW else (4, wide)
+        places = packed[width * start : width * stop]
+        yield term, first, bytes([width]) + places + counts[start:stop] + lengths[start:stop]
 
 
 def pack(postings: Postings) -> bytes:
