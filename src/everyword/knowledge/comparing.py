@@ -355,11 +355,7 @@ class Correction(NamedTuple):
 
 
 def payload_of(
-    statement: Statement,
-    *,
-    speaker: str | None = None,
-    reason: Reason | None = None,
-    until: datetime | None = None,
+    statement: Statement, *, speaker: str | None = None, reason: Reason | None = None, until: datetime | None = None
 ) -> dict[str, Json]:
     """Write what a record does to a statement: by its id, since words may have to be forgotten.
 

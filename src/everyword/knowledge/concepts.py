@@ -307,13 +307,7 @@ class Topics(Struct, frozen=True, kw_only=True):
     of_event: Mapping[int, tuple[str, ...]]  # by seq
 
 
-def topics_of(
-    reader: Reader,
-    seqs: Sequence[int],
-    *,
-    wing: str | None = None,
-    as_of: datetime | None = None,
-) -> Topics:
+def topics_of(reader: Reader, seqs: Sequence[int], *, wing: str | None = None, as_of: datetime | None = None) -> Topics:
     """Find the concepts of some events."""
     held = reader.held_by(seqs, as_of=as_of)
     nearest = {

@@ -133,7 +133,7 @@ def fold(writer: Writer, keys: Iterable[FactKey]) -> None:
                 (fact, lines[id], [claims[source] for source in fact.sources])
                 for id, fact in after.items()
                 if before.get(id) != lines[id]
-            ],
+            ]
         )
 
 
@@ -209,11 +209,7 @@ def _ends(held: Sequence[FactDraft], event: Event, at: datetime) -> list[FactDra
     lasting = [draft for draft in going_on if (known := RELATIONS.get(draft.relation)) is None or known.lasts]
     # A claim may be about a time after the edit; the end must come after that.
     return [
-        replace(
-            _edited(draft, event),
-            valid_to=at,
-            ended_by=max(at, _last_moment(draft) + timedelta(microseconds=1)),
-        )
+        replace(_edited(draft, event), valid_to=at, ended_by=max(at, _last_moment(draft) + timedelta(microseconds=1)))
         for draft in lasting
     ]
 

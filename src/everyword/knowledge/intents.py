@@ -37,12 +37,7 @@ _CATEGORIES = {StatementKind.PLAN: IntentCategory.PLAN, StatementKind.TASK: Inte
 
 # Feedback, as CogniFold has it: w = (1 - RATE) w + RATE s, held within bounds; a threshold is divided by its w.
 RATE = 0.3
-SIGNALS = {
-    IntentAnswer.ACCEPT: 1.5,
-    IntentAnswer.MODIFY: 1.1,
-    IntentAnswer.DEFER: 0.8,
-    IntentAnswer.REJECT: 0.3,
-}
+SIGNALS = {IntentAnswer.ACCEPT: 1.5, IntentAnswer.MODIFY: 1.1, IntentAnswer.DEFER: 0.8, IntentAnswer.REJECT: 0.3}
 LEAST_WEIGHT, MOST_WEIGHT = 0.1, 2.0
 FEW_ANSWERS = 3  # to intents of a category, below which its threshold stays: one reject says nothing about others
 THRESHOLD = 0.62  # of the chance that a plan or task is real, when it is said

@@ -22,16 +22,7 @@ from everyword.knowledge.reading import is_assistant
 from everyword.storage.protocol import Reader
 from everyword.text.spans import prose, sentences
 from everyword.text.terms import question_terms, stop_terms
-from everyword.types.events import (
-    Event,
-    Filter,
-    Hit,
-    Session,
-    SessionOrder,
-    Span,
-    SummaryPart,
-    Theme,
-)
+from everyword.types.events import Event, Filter, Hit, Session, SessionOrder, Span, SummaryPart, Theme
 from everyword.types.statements import TO_DO, Stance, Statement, StatementKind, Status
 from everyword.types.trust import states_nothing
 

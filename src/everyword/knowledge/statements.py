@@ -37,14 +37,7 @@ from everyword.knowledge.comparing import (
 from everyword.knowledge.drafts import drafts_of, mentions_in
 from everyword.knowledge.graph import Stated
 from everyword.knowledge.llm.answers import LLMReading, beside, from_body
-from everyword.knowledge.reading import (
-    EventReading,
-    compared_in,
-    read_event,
-    said_by_user,
-    to_body,
-    turn_of,
-)
+from everyword.knowledge.reading import EventReading, compared_in, read_event, said_by_user, to_body, turn_of
 from everyword.knowledge.reading import from_body as reading_from_body
 from everyword.models.onnx import each
 from everyword.models.reader.reader import TextReader
@@ -81,10 +74,7 @@ class Reading(NamedTuple):
 
 
 def read_new(
-    reader: Reader,
-    model: TextReader | None,
-    rows: Iterable[tuple[int, Event]],
-    stopping: threading.Event | None = None,
+    reader: Reader, model: TextReader | None, rows: Iterable[tuple[int, Event]], stopping: threading.Event | None = None
 ) -> dict[int, EventReading]:
     """Read events with the model, but those whose reading is stored. stopping: once it is set, raise Closed."""
     rows = list(rows)

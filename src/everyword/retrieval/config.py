@@ -117,11 +117,7 @@ HYBRID = SearchConfig(
     rerank_depth=130,
     token_power=0.75,
     neighbours=Neighbours(
-        seeds=24,
-        before=(0.95, 0.85, 0.80),
-        after=(0.89, 0.83, 0.80),
-        long_from=60.0,
-        long_cost=0.07,
+        seeds=24, before=(0.95, 0.85, 0.80), after=(0.89, 0.83, 0.80), long_from=60.0, long_cost=0.07
     ),
     # Half as good a match by words is then as far behind as a middling candidate is behind a good one.
     unread=0.25,
@@ -144,11 +140,7 @@ HYBRID = SearchConfig(
 WORDS = SearchConfig(name="words", words=Arm(depth=200, weight=1.0), vectors=None, dedup=True, echo=_ECHO)
 
 POOLED = SearchConfig(
-    name="pooled",
-    words=Arm(depth=100, weight=0.5),
-    vectors=Arm(depth=100, weight=0.5),
-    dedup=True,
-    echo=_ECHO,
+    name="pooled", words=Arm(depth=100, weight=0.5), vectors=Arm(depth=100, weight=0.5), dedup=True, echo=_ECHO
 )
 
 RECIPES = {config.name: config for config in (HYBRID, WORDS, POOLED)}  # by the name that `Memory.open(recipe=)` takes

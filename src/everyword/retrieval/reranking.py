@@ -133,11 +133,7 @@ def _closeness(window: Window, times: Sequence[int]) -> NDArray[np.float64]:
 
 
 def cross_encoder_stage(
-    question: str,
-    ranked: Sequence[Candidate],
-    events: Mapping[int, Event],
-    config: SearchConfig,
-    reranker: Reranker,
+    question: str, ranked: Sequence[Candidate], events: Mapping[int, Event], config: SearchConfig, reranker: Reranker
 ) -> list[Candidate]:
     """Reorder the first candidates by a blend of their scores and the reranker's.
 

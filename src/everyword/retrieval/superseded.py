@@ -38,13 +38,7 @@ _STEP = 1e-6  # by which a hit that moves up is scored above the one that it pas
 
 
 def current_first(
-    reader: Reader,
-    hits: Sequence[Hit],
-    terms: AbstractSet[int],
-    asked: Analysis,
-    *,
-    allowed: Seqs | None,
-    as_of: bool,
+    reader: Reader, hits: Sequence[Hit], terms: AbstractSet[int], asked: Analysis, *, allowed: Seqs | None, as_of: bool
 ) -> list[Hit]:
     """Mark the hits that are over; unless the past is asked for, put above them what replaced or ended them.
 

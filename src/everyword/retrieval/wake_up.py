@@ -222,8 +222,7 @@ def _by_turns(candidates: Sequence[Candidate]) -> Iterator[WakeUpLine]:
     taken = dict.fromkeys(waiting, 0)
     while waiting:
         group = min(
-            waiting,
-            key=lambda group: (group[0], _ALIKE * taken[group] - waiting[group][-1].line.priority, group[1]),
+            waiting, key=lambda group: (group[0], _ALIKE * taken[group] - waiting[group][-1].line.priority, group[1])
         )
         line = waiting[group].pop().line
         if before := taken[group]:

@@ -88,11 +88,7 @@ class _NoteReader(Struct, frozen=True, kw_only=True):
             session=path,
             role=self.role,
             wing=source.title if source.kind == "folder" else None,
-            meta={
-                "title": note.about.get("title"),
-                "headings": list(section.headings),
-                "tags": note.about.get("tags"),
-            },
+            meta={"title": note.about.get("title"), "headings": list(section.headings), "tags": note.about.get("tags")},
         )
 
 

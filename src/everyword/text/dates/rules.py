@@ -363,9 +363,7 @@ _ORDINAL_HEADS = " ".join(word.split("-")[0] for word in ORDINALS)
 
 _CALENDAR_RULES: tuple[Rule, ...] = (
     Rule(
-        "#",
-        r"(?P<y>\d{4})(?P<s>[-/])(?P<m>\d{1,2})(?P=s)(?P<d>\d{1,2})(?:[T ]\d\d:\d\d(?::\d\d)?Z?)?(?![-/]?\d)",
-        _iso,
+        "#", r"(?P<y>\d{4})(?P<s>[-/])(?P<m>\d{1,2})(?P=s)(?P<d>\d{1,2})(?:[T ]\d\d:\d\d(?::\d\d)?Z?)?(?![-/]?\d)", _iso
     ),
     Rule("#", r"(?P<a>\d{1,2})(?P<sep>[/.])(?P<b>\d{1,2})(?:(?P=sep)(?P<y>\d{4}|\d{2}))?(?![-/.]?\d|%)", _slashed),
     Rule(
