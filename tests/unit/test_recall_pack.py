@@ -18,7 +18,7 @@ from everyword.errors import InvalidInput
 from everyword.models.protocol import Tokenizer
 from everyword.models.tokenizers import load_tokenizer
 from everyword.retrieval.context import pack
-from everyword.retrieval.quotes import choose_quote
+from everyword.retrieval.hits import choose_quote
 from everyword.storage.rows import Known
 from everyword.text.dates import date_notes
 from everyword.text.terms import question_terms

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from everyword.models.protocol import Tokenizer
 from everyword.retrieval.answer import ASKS_DONE, ENOUGH, content_terms, is_grounded
-from everyword.retrieval.dedup import NearDuplicates
+from everyword.retrieval.hits import NearDuplicates
 from everyword.retrieval.instructions import Excerpt, sentences_around
 from everyword.retrieval.query_analysis import Analysis, Kind, Shape
 from everyword.retrieval.superseded import statement_terms

@@ -26,15 +26,16 @@ Floats = NDArray[np.float32]
 MOST_UNREAD = 0.5  # share of a question that the model can't read; beyond it a match says nothing
 _NO_WEIGHT = 1e-6  # where all candidates match all tokens alike, as a single one does, all tokens count the same
 
-OWN_WORDS, ASSISTANT, SOURCE, TIME, LENGTH, UNREAD, ABOUT = BOOSTS = (
-    "own words",
-    "assistant",
-    "source",
-    "time",
-    "length",
-    "unread",
-    "about",
-)
+# What is added to a match, and why, in the order of the columns.
+OWN_WORDS, ASSISTANT, SOURCE, TIME, LENGTH, UNREAD, ABOUT = BOOSTS = {
+    "own words": "the question asks about the user, and the user spoke",
+    "assistant": "the question asks what the assistant said, and the assistant spoke",
+    "source": "its source is trusted less than a person's own words",
+    "time": "how near it is to the time that the question names",
+    "length": "a long event matches anything",
+    "unread": "the model does not know these words, so matches of words count instead",
+    "about": "it is about a person whom the question names",
+}
 _COLUMN = {name: number for number, name in enumerate(BOOSTS)}
 
 

@@ -12,10 +12,6 @@ from msgspec.structs import replace
 
 from everyword.models.protocol import Embedder, LateInteraction
 from everyword.retrieval.candidates import (
-    STATEMENTS_ARM,
-    TIMES_ARM,
-    VECTORS_ARM,
-    WORDS_ARM,
     Candidate,
     Candidates,
     ChainLink,
@@ -28,28 +24,17 @@ from everyword.retrieval.candidates import (
 )
 from everyword.retrieval.confidence import confidence, signs_of
 from everyword.retrieval.config import CausalChain, SearchConfig
-from everyword.retrieval.dedup import Dedup
+from everyword.retrieval.hits import Dedup, choose_quote, explained
 from everyword.retrieval.instructions import bearing_on, end_with_instructions, standing_instructions
-from everyword.retrieval.late_interaction import (
-    ABOUT,
-    ASSISTANT,
-    BOOSTS,
-    LENGTH,
-    OWN_WORDS,
-    SOURCE,
-    TIME,
-    UNREAD,
-    Matched,
-)
+from everyword.retrieval.late_interaction import Matched
 from everyword.retrieval.query_analysis import Analysis, Kind, analyse
-from everyword.retrieval.quotes import choose_quote
 from everyword.retrieval.reranking import rerank
 from everyword.retrieval.subject_match import NamedPeople, judge_subjects
 from everyword.retrieval.superseded import current_first, newest_first
 from everyword.storage.protocol import Reader
 from everyword.storage.rows import Model
 from everyword.text.terms import question_terms
-from everyword.types.events import Event, Filter, Hit, Hits, Score
+from everyword.types.events import Event, Filter, Hit, Hits
 
 # A long question is matched by its most frequent terms; more distinct ones add nothing but time.
 MOST_TERMS = 256
@@ -176,7 +161,7 @@ def _hits(
             event=events[one.seq],
             score=one.score,
             span=choose_quote(events[one.seq].text, one.window, scope.terms),
-            scores=_explained(one, matched),
+            scores=explained(one, matched),
             seq=one.seq,
         )
         for one in unique.in_order[:enough]
@@ -247,53 +232,3 @@ def _auto_k(found: Candidates, matched: Matched | None, asked: Analysis, config:
         return _DEFAULT_K
     most = rule.several if asked.kind in _SEVERAL else rule.most
     return max(rule.least, int((found.scores[:most] >= found.scores[0] - rule.margin).sum()))
-
-
-# Explanations
-
-_ARMS = {
-    WORDS_ARM: "BM25 over the words of the question",
-    VECTORS_ARM: "cosine of the pooled vectors",
-    TIMES_ARM: "in or near the time that the question names",
-    STATEMENTS_ARM: "share of the question's words in one of its statements",
-}
-_BOOSTS = {
-    ABOUT: "it is about a person whom the question names",
-    OWN_WORDS: "the question asks about the user, and the user spoke",
-    ASSISTANT: "the question asks what the assistant said, and the assistant spoke",
-    TIME: "how near it is to the time that the question names",
-    SOURCE: "its source is trusted less than a person's own words",
-    LENGTH: "a long event matches anything",
-    UNREAD: "the model does not know these words, so matches of words count instead",
-}
-
-
-def _explained(candidate: Candidate, matched: Matched | None) -> tuple[Score, ...]:
-    """List the stages that touched a candidate, in their order."""
-    seq, of = candidate.seq, candidate.of
-    arms = {arm: place for arm, places in of.arms.items() if (place := places.place_of(seq)) is not None}
-    scores = [Score(stage=arm, score=place.score, rank=place.rank, why=_ARMS[arm]) for arm, place in arms.items()]
-    fused = of.fused.place_of(seq)
-    if fused is not None:
-        found = " and ".join(f"{arm} at {place.rank}" for arm, place in arms.items())
-        scores.append(Score(stage="fuse", score=fused.score, rank=fused.rank, why=f"found by {found}"))
-    if seq in of.distrust:
-        scores.append(Score(stage=SOURCE, score=of.distrust[seq], why=_BOOSTS[SOURCE]))
-    row = None if matched is None else matched.rows.get(seq)
-    if matched is not None and row is not None:
-        why = "how well it matches each token of the question; telling tokens count more"
-        scores.append(Score(stage="late", score=float(matched.late[row]), why=why))
-        if (nearby := float(matched.nearby[row])) or fused is None:
-            why = f"added by the turns around it{', which found it' if fused is None else ''}"
-            scores.append(Score(stage="nearby", score=nearby, why=why))
-        gains = zip(BOOSTS, matched.boosts[row].tolist(), strict=True)
-        scores += [Score(stage=name, score=gain, why=_BOOSTS[name]) for name, gain in gains if gain]
-        why = "the sum of match and boosts"
-        scores.append(Score(stage="rank", score=candidate.score, rank=int(matched.ranks[row]), why=why))
-    if (link := of.links.get(seq)) is not None:
-        why = f"shares rare words with a better hit, {link.hop} step(s) from the question"
-        scores.append(Score(stage="chain", score=link.strength, why=why))
-    if (place := candidate.reranked) is not None:
-        why = "the reranker's score for question and event together, blended with the rank before"
-        scores.append(Score(stage="reread", score=place.score, rank=place.rank, why=why))
-    return tuple(scores)
