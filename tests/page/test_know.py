@@ -13,7 +13,7 @@ from tests.page.browsing import Served, needs_browser, serving, silent_page
 
 from everyword import Memory
 from everyword.retrieval import candidates, superseded
-from everyword.retrieval.late_interaction import ABOUT, ASSISTANT, OWN_WORDS, TIME, UNREAD
+from everyword.retrieval.reranking import ABOUT, ASSISTANT, OWN_WORDS, TIME, UNREAD
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the page's tests need: pip install playwright")
 Page, expect = playwright.Page, playwright.expect

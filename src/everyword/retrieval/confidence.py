@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everyword.retrieval.late_interaction import ABOUT, Matched
+from everyword.retrieval.reranking import ABOUT, Matched
 
 _FIRST = 3  # hits whose subject is judged
 _ENOUGH = 0.5  # how much a hit must be about somebody to count as theirs

@@ -10,7 +10,7 @@ from functools import lru_cache
 from everyword.lazy_patterns import lazy_pattern
 from everyword.retrieval.candidates import STATEMENTS_ARM, TIMES_ARM, VECTORS_ARM, WORDS_ARM, Candidate
 from everyword.retrieval.config import SearchConfig
-from everyword.retrieval.late_interaction import BOOSTS, SOURCE, Matched
+from everyword.retrieval.reranking import BOOSTS, SOURCE, Matched
 from everyword.text.dates import find_dates
 from everyword.text.spans import WINDOW_CHARS, asks, sentences
 from everyword.text.terms import count_unspaced, finder, term_counts, whole_until

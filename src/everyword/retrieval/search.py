@@ -26,9 +26,8 @@ from everyword.retrieval.confidence import confidence, signs_of
 from everyword.retrieval.config import CausalChain, SearchConfig
 from everyword.retrieval.hits import Dedup, choose_quote, explained
 from everyword.retrieval.instructions import bearing_on, end_with_instructions, standing_instructions
-from everyword.retrieval.late_interaction import Matched
 from everyword.retrieval.query_analysis import Analysis, Kind, analyse
-from everyword.retrieval.reranking import rerank
+from everyword.retrieval.reranking import Matched, rerank
 from everyword.retrieval.subject_match import NamedPeople, judge_subjects
 from everyword.retrieval.superseded import current_first, newest_first
 from everyword.storage.protocol import Reader

@@ -16,7 +16,7 @@ import numpy as np
 
 from everyword.lazy_patterns import lazy_pattern
 from everyword.retrieval.candidates import SearchScope
-from everyword.retrieval.late_interaction import ABOUT, Matched
+from everyword.retrieval.reranking import ABOUT, Matched
 from everyword.storage.rows import SPEAKS, MentionRow
 from everyword.text.dates.rules import MONTHS, SHORT_MONTHS, SHORT_WEEKDAYS, WEEKDAYS
 from everyword.text.terms import STOPWORDS, UNSPACED, bare, finder
