@@ -139,7 +139,7 @@ def test_a_zip_in_a_folder_is_closed_also_where_the_import_stops(
     _zipped(IMPORTS / "slack", tmp_path / "export.zip")
     (tmp_path / "talk.txt").write_text("Ana: one\nBen: two\nAna: three\nBen: four\n")
     monkeypatch.setattr("everyword.ingest.importing.open_source", watched)
-    monkeypatch.setattr("everyword.ingest.importing._read", lambda *given: iter(stop(*given) or ()))
+    monkeypatch.setattr("everyword.ingest.importing._Import._read", lambda _, *given: iter(stop(*given) or ()))
     with pytest.raises(KeyboardInterrupt):
         memory.import_events(tmp_path)
     assert len(opened) == 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -21,7 +21,7 @@ from everyword.engine.engine import Engine, Progress
 from everyword.engine.retry import again
 from everyword.errors import EverywordError, InvalidInput, KeyConflict, MissingExtra
 from everyword.ingest.importers import FORMATS, READERS_VERSION, Recognised
-from everyword.ingest.importers.records import Position, Read, Skipped
+from everyword.ingest.importers.records import Position, Skipped
 from everyword.ingest.importers.sources import Format, Source, open_source, suffix
 from everyword.ingest.projects import Projects
 from everyword.ingest.redaction.redact import NONE, Rules, redact_event
@@ -58,8 +58,35 @@ class ImportOptions(Struct, frozen=True, kw_only=True):
     tools: bool = True  # also what tools were asked and answered
 
 
-class _Tally(Struct):
-    is_alone: bool  # of one file, what is wrong with it is an error; of several, the others are read
+class _Batch(Struct):
+    """Events that are stored together, and how far their files are read."""
+
+    events: list[Mapping[str, Json]] = field(default_factory=list[Mapping[str, Json]])
+    chars: int = 0
+    records: dict[str, FileRead] = field(default_factory=dict[str, FileRead])
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.events) >= BATCH or self.chars >= _BATCH_CHARS
+
+
+def import_source(
+    engine: Engine, space: str, found: Recognised, options: ImportOptions, *, progress: Progress
+) -> Imported:
+    """Store the events of a source that the memory has not read yet."""
+    projects = Projects(partial(engine.store.reader, space))
+    return _Import(engine, space, options, found, projects).run(progress)
+
+
+class _Import(Struct):
+    """One import: the events that are not stored yet, and counts for the report."""
+
+    engine: Engine
+    space: str
+    options: ImportOptions
+    found: Recognised
+    projects: Projects
+    batch: _Batch = field(default_factory=_Batch)
     read: int = 0
     added: int = 0
     differing: int = 0
@@ -75,107 +102,206 @@ class _Tally(Struct):
     redacted: Counter[str] = field(default_factory=Counter[str])
     held_forgotten: set[str] = field(default_factory=set[str])  # paths of files that may hold forgotten events
 
+    def run(self, progress: Progress) -> Imported:
+        for one in self._with_zips_inside():
+            self.skipped.update(one.left_out)
+            for file in self._files_to_read(one):
+                if file.unchanged:
+                    self.unchanged += 1
+                    self.remembered += file.record.events
+                    self.bytes_done += file.record.bytes
+                    if file.touched:
+                        self.batch.records[file.record.path] = file.record
+                    continue
+                for _ in self._read(one.source, file):
+                    if self.batch.is_full:
+                        self._store()
+                        progress("events", self.read, self._estimate_total(file))
+                        self.batch = _Batch()
+        if not self.formats and not self._is_empty_export(self.found.source):
+            raise self.found.unknown()
+        self._store()
+        progress("events", self.read, self.read)
+        left_out = self.skipped[_REFUSED] + self.skipped[_FORGOTTEN]
+        return Imported(
+            format=", ".join(name for name, _ in self.formats.most_common()),
+            read=self.read,
+            added=self.added,
+            known=self.remembered + self.read - self.added - self.differing - left_out,
+            differing=self.differing,
+            skipped={reason: count for reason, count in self.skipped.items() if count},
+            not_understood=tuple(self.not_understood),
+            unread_times=self.unread_times,
+            redacted=dict(self.redacted),
+            files=self.files,
+            unchanged=self.unchanged,
+        )
 
-class _Batch(Struct):
-    """Events that are stored together, and how far their files are read."""
+    # Files
 
-    events: list[Mapping[str, Json]] = field(default_factory=list[Mapping[str, Json]])
-    chars: int = 0
-    records: dict[str, FileRead] = field(default_factory=dict[str, FileRead])
-
-
-def import_source(
-    engine: Engine, space: str, found: Recognised, options: ImportOptions, *, progress: Progress
-) -> Imported:
-    """Store the events of a source that the memory has not read yet."""
-    tally, batch = _Tally(is_alone=len(found.source.names) == 1), _Batch()
-    projects = Projects(partial(engine.store.reader, space))
-    for one in _with_zips_inside(found, tally):
-        tally.skipped.update(one.left_out)
-        for file in _files_to_read(engine, space, one, options, tally):
-            if file.unchanged:
-                tally.unchanged += 1
-                tally.remembered += file.record.events
-                tally.bytes_done += file.record.bytes
-                if file.touched:
-                    batch.records[file.record.path] = file.record
-                continue
-            for _ in _read(one.source, file, options, projects, tally, batch):
-                if len(batch.events) >= BATCH or batch.chars >= _BATCH_CHARS:
-                    _store(engine, space, batch, options, tally)
-                    progress("events", tally.read, _estimate_total(tally, file, batch))
-                    batch.events, batch.chars, batch.records = [], 0, {}
-    if not tally.formats and not _is_empty_export(found.source, tally):
-        raise found.unknown()
-    _store(engine, space, batch, options, tally)
-    progress("events", tally.read, tally.read)
-    left_out = tally.skipped[_REFUSED] + tally.skipped[_FORGOTTEN]
-    return Imported(
-        format=", ".join(name for name, _ in tally.formats.most_common()),
-        read=tally.read,
-        added=tally.added,
-        known=tally.remembered + tally.read - tally.added - tally.differing - left_out,
-        differing=tally.differing,
-        skipped={reason: count for reason, count in tally.skipped.items() if count},
-        not_understood=tuple(tally.not_understood),
-        unread_times=tally.unread_times,
-        redacted=dict(tally.redacted),
-        files=tally.files,
-        unchanged=tally.unchanged,
-    )
-
-
-def _with_zips_inside(found: Recognised, tally: _Tally) -> Iterator[Recognised]:
-    """Yield a source, then the zips in a folder: exports are downloaded as zips, several into one folder."""
-    yield found
-    for name in found.source.ending(".zip") if found.source.kind == "folder" else ():
-        try:
-            source = open_source(found.source.local(name))
-        except InvalidInput as error:
-            _count_unreadable(name, error, tally)
-            continue
-        with closing(source):
-            if source.kind == "zip":
-                yield replace(found, source=source)
-            else:
-                tally.skipped[_UNKNOWN.format(".zip")] += 1
-                _add_sample(f"{name}: it is not a zip", tally)
-
-
-def _is_empty_export(source: Source, tally: _Tally) -> bool:
-    """Tell whether this is what an empty memory exports."""
-    return source.kind == "file" and source.path.suffix == ".jsonl" and tally.bytes_total == 0
-
-
-def _files_to_read(
-    engine: Engine, space: str, found: Recognised, options: ImportOptions, tally: _Tally
-) -> Iterator[FileToRead]:
-    """Yield the files of a known format, each with its start position; count the others."""
-    source, parts = found.source, found.parts
-    formats = {_reading_signature(one, options): one for one in FORMATS if found.named in (None, one)}
-    tally.bytes_total += sum((source.state(part) or (0, 0))[0] for part in parts)
-    for start in range(0, len(parts), _FILES_PER_LOOKUP):
-        some = parts[start : start + _FILES_PER_LOOKUP]
-        known = again(engine, partial(_files_read, engine, space, [_stable_path(source, part) for part in some]))
-        for part in some:
-            before = None if options.again else known.get(_stable_path(source, part))
-            format = _format_of(found, part, before, formats)
-            if format is None:
-                if source.kind == "file" and not _is_empty_export(source, tally):
-                    raise found.unknown()
-                if suffix(part) != ".zip" or source.kind == "zip":
-                    tally.skipped[_UNKNOWN.format(suffix(part) or "a file without suffix")] += 1
-                    if any(suffix(part) in one.SUFFIXES for one in FORMATS):  # a picture is no surprise
-                        _add_sample(_UNKNOWN.format(part), tally)
-                continue
-            tally.formats[format.NAME] += 1
-            if options.skip_recent and not format.GROWS and _recently_modified(source, part):
-                continue
-            tally.files += 1
+    def _with_zips_inside(self) -> Iterator[Recognised]:
+        """Yield a source, then the zips in a folder: exports are downloaded as zips, several into one folder."""
+        found = self.found
+        yield found
+        for name in found.source.ending(".zip") if found.source.kind == "folder" else ():
             try:
-                yield _plan_file(format, source, part, before, _reading_signature(format, options))
+                source = open_source(found.source.local(name))
             except InvalidInput as error:
-                _count_unreadable(part, error, tally)
+                self._count_unreadable(name, error)
+                continue
+            with closing(source):
+                if source.kind == "zip":
+                    yield replace(found, source=source)
+                else:
+                    self.skipped[_UNKNOWN.format(".zip")] += 1
+                    self._add_sample(f"{name}: it is not a zip")
+
+    def _is_empty_export(self, source: Source) -> bool:
+        """Tell whether this is what an empty memory exports."""
+        return source.kind == "file" and source.path.suffix == ".jsonl" and self.bytes_total == 0
+
+    def _files_to_read(self, found: Recognised) -> Iterator[FileToRead]:
+        """Yield the files of a known format, each with its start position; count the others."""
+        source, parts = found.source, found.parts
+        formats = {_reading_signature(one, self.options): one for one in FORMATS if found.named in (None, one)}
+        self.bytes_total += sum((source.state(part) or (0, 0))[0] for part in parts)
+        for start in range(0, len(parts), _FILES_PER_LOOKUP):
+            some = parts[start : start + _FILES_PER_LOOKUP]
+            known = again(self.engine, partial(self._files_read, [_stable_path(source, part) for part in some]))
+            for part in some:
+                before = None if self.options.again else known.get(_stable_path(source, part))
+                format = _format_of(found, part, before, formats)
+                if format is None:
+                    self._count_unknown(found, part)
+                    continue
+                self.formats[format.NAME] += 1
+                if self.options.skip_recent and not format.GROWS and _recently_modified(source, part):
+                    continue
+                self.files += 1
+                try:
+                    yield _plan_file(format, source, part, before, _reading_signature(format, self.options))
+                except InvalidInput as error:
+                    self._count_unreadable(part, error)
+
+    def _files_read(self, paths: Sequence[str]) -> Mapping[str, FileRead]:
+        with self.engine.store.reader(self.space) as reader:
+            return reader.files_read(paths)
+
+    def _count_unknown(self, found: Recognised, part: str) -> None:
+        source = found.source
+        if source.kind == "file" and not self._is_empty_export(source):
+            raise found.unknown()
+        if suffix(part) != ".zip" or source.kind == "zip":
+            self.skipped[_UNKNOWN.format(suffix(part) or "a file without suffix")] += 1
+            if any(suffix(part) in one.SUFFIXES for one in FORMATS):  # a picture is no surprise
+                self._add_sample(_UNKNOWN.format(part))
+
+    def _estimate_total(self, file: FileToRead) -> int:
+        """Estimate the number of events from the share of bytes read."""
+        inside = self.batch.records[file.record.path].position.get("byte", 0)
+        done = self.bytes_done + (inside if isinstance(inside, int) else 0)
+        return self.read * self.bytes_total // done if done else 0
+
+    # Events
+
+    def _read(self, source: Source, file: FileToRead) -> Iterator[None]:
+        """Read a file into the batch; yield after each event, so that the caller can store a full batch."""
+        record, position, events = file.record, file.record.position, file.record.events
+        try:
+            for item in file.format.read(source, file.part, after=file.after):
+                position = item.position or position
+                if isinstance(item, Skipped):
+                    self._count_skipped(item)
+                    continue
+                if not self.options.tools and item.event.get("role") == "tool":
+                    self.skipped[_OF_TOOLS] += 1
+                    continue
+                events += 1
+                if item.unread_time:
+                    self.unread_times += 1
+                    where = f"{file.part}, {item.where}" if item.where else file.part
+                    self._add_sample(f"{where}: a time that can't be read: {item.unread_time}")
+                project = self.projects.of(item.folder) if item.folder and self.options.wing is None else None
+                event = self._clean(project.placed(item.event) if project else item.event)
+                self.batch.events.append(event)
+                self.batch.chars += len(str(event.get("text", "")))
+                self.batch.records[record.path] = replace(record, position=position, events=events)
+                yield
+        except (InvalidInput, MissingExtra) as error:
+            self._count_unreadable(file.part, error)
+        else:
+            self.batch.records[record.path] = replace(record, position=position, events=events, whole=True)
+        self.bytes_done += file.record.bytes
+
+    def _count_skipped(self, item: Skipped) -> None:
+        self.skipped[item.reason] += 1
+        if not item.expected:
+            self._add_sample(f"{item.where}: {item.reason}: {item.sample}".rstrip(": "))
+
+    def _add_sample(self, sample: str) -> None:
+        if len(self.not_understood) < _MAX_SAMPLES:
+            self.not_understood.append(sample)
+
+    def _count_unreadable(self, part: str, error: EverywordError) -> None:
+        """Skip a file that can't be read, so that the others are imported; the next import tries it again."""
+        if len(self.found.source.names) == 1:
+            raise error
+        self._count_skipped(Skipped(reason="a file that can't be read", where=part, sample=str(error)))
+
+    def _clean(self, event: dict[str, Json]) -> dict[str, Json]:
+        if "recorded_at" in event and (raw_id := _raw_id_of(event)) and event.get("id") == event_id(raw_id):
+            return event  # from our own export, not from a file of the same layout
+        event.pop("recorded_at", None)
+        with suppress(KeyError, ValueError, TypeError):  # an invalid time is refused with its reason
+            event["at"] = in_zone(datetime.fromisoformat(event["at"]), self.options.zone).isoformat()
+        clean, found = redact_event(event, self.options.rules)
+        self.redacted.update(secret.kind for secret in found)
+        return clean
+
+    # Storing
+
+    def _store(self) -> None:
+        """Write the batch; if an event is refused, write each by itself, so that the others are kept."""
+        events = self.batch.events
+        if not self.options.again:  # an import does not bring back what was forgotten
+            gone = were_forgotten(self.engine, self.space, events)
+            events = [event for event, is_gone in zip(events, gone, strict=True) if not is_gone]
+        self.read += len(self.batch.events)
+        if forgotten := len(self.batch.events) - len(events):
+            self.skipped[_FORGOTTEN] += forgotten
+            self.held_forgotten.update(self.batch.records)
+        try:
+            self._write(events, self._note_files)
+        except (KeyConflict, InvalidInput):
+            for event in events:
+                try:
+                    self._write([event])
+                except KeyConflict:
+                    self.differing += 1  # edited since it was stored, or redacted differently
+                except InvalidInput as error:
+                    self.skipped[_REFUSED] += 1
+                    self._add_sample(error.detail)
+            self._write([], self._note_files)
+
+    def _note_files(self, writer: Writer) -> None:
+        # A hash of the file would be a hash of its forgotten events, so none is kept. Such a file is read from the
+        # start when it grows.
+        records = self.batch.records.items()
+        writer.put_files_read(
+            [replace(one, hash=_NO_HASH) if path in self.held_forgotten else one for path, one in records]
+        )
+
+    def _write(self, events: Sequence[Mapping[str, Json]], note: Callable[[Writer], None] | None = None) -> None:
+        self.added += write(
+            self.engine,
+            self.space,
+            events,
+            wing=self.options.wing,
+            redact="none",  # already done; our own exports stay as they are
+            keep_recorded_at=True,  # only events of our own exports have it
+            encode=self.options.encode,
+            in_the_same_turn=note,
+        ).added
 
 
 def _format_of(found: Recognised, part: str, before: FileRead | None, formats: Mapping[str, Format]) -> Format | None:
@@ -184,145 +310,6 @@ def _format_of(found: Recognised, part: str, before: FileRead | None, formats: M
     if known is not None and before is not None and (before.bytes, before.modified) == found.source.state(part):
         return known
     return found.format_of(part)
-
-
-def _files_read(engine: Engine, space: str, paths: Sequence[str]) -> Mapping[str, FileRead]:
-    with engine.store.reader(space) as reader:
-        return reader.files_read(paths)
-
-
-def _read(
-    source: Source, file: FileToRead, options: ImportOptions, projects: Projects, tally: _Tally, batch: _Batch
-) -> Iterator[None]:
-    """Read a file into the batch; yield after each event, so that the caller can store a full batch."""
-    record, position, events = file.record, file.record.position, file.record.events
-    try:
-        for item in file.format.read(source, file.part, after=file.after):
-            position = item.position or position
-            if isinstance(item, Skipped):
-                _count_skipped(item, tally)
-                continue
-            if not options.tools and item.event.get("role") == "tool":
-                tally.skipped[_OF_TOOLS] += 1
-                continue
-            events += 1
-            if item.unread_time:
-                _count_unread_time(item, file.part, tally)
-            project = projects.of(item.folder) if item.folder and options.wing is None else None
-            event = _clean(project.placed(item.event) if project else item.event, options, tally)
-            batch.events.append(event)
-            batch.chars += len(str(event.get("text", "")))
-            batch.records[record.path] = replace(record, position=position, events=events)
-            yield
-    except (InvalidInput, MissingExtra) as error:
-        _count_unreadable(file.part, error, tally)
-    else:
-        batch.records[record.path] = replace(record, position=position, events=events, whole=True)
-    tally.bytes_done += file.record.bytes
-
-
-def _count_skipped(item: Skipped, tally: _Tally) -> None:
-    tally.skipped[item.reason] += 1
-    if not item.expected:
-        _add_sample(f"{item.where}: {item.reason}: {item.sample}".rstrip(": "), tally)
-
-
-def _add_sample(sample: str, tally: _Tally) -> None:
-    if len(tally.not_understood) < _MAX_SAMPLES:
-        tally.not_understood.append(sample)
-
-
-def _count_unread_time(item: Read, part: str, tally: _Tally) -> None:
-    tally.unread_times += 1
-    where = f"{part}, {item.where}" if item.where else part
-    _add_sample(f"{where}: a time that can't be read: {item.unread_time}", tally)
-
-
-def _count_unreadable(part: str, error: EverywordError, tally: _Tally) -> None:
-    """Skip a file that can't be read, so that the others are imported; the next import tries it again."""
-    if tally.is_alone:
-        raise error
-    _count_skipped(Skipped(reason="a file that can't be read", where=part, sample=str(error)), tally)
-
-
-def _clean(event: dict[str, Json], options: ImportOptions, tally: _Tally) -> dict[str, Json]:
-    if _is_ours(event):
-        return event
-    event.pop("recorded_at", None)
-    with suppress(KeyError, ValueError, TypeError):  # an invalid time is refused with its reason
-        event["at"] = in_zone(datetime.fromisoformat(event["at"]), options.zone).isoformat()
-    clean, found = redact_event(event, options.rules)
-    tally.redacted.update(secret.kind for secret in found)
-    return clean
-
-
-def _is_ours(event: Mapping[str, Json]) -> bool:
-    """Check whether an event comes from our own export, and not from a file of the same layout."""
-    raw_id = _raw_id_of(event)
-    return "recorded_at" in event and raw_id is not None and event.get("id") == event_id(raw_id)
-
-
-def _store(engine: Engine, space: str, batch: _Batch, options: ImportOptions, tally: _Tally) -> None:
-    """Write a batch; if an event is refused, write each by itself, so that the others are kept."""
-
-    def note(writer: Writer) -> None:
-        # A hash of the file would be a hash of its forgotten events, so none is kept. Such a file is read from the
-        # start when it grows.
-        records = batch.records.items()
-        files = [replace(one, hash=_NO_HASH) if path in tally.held_forgotten else one for path, one in records]
-        writer.put_files_read(files)
-
-    events = batch.events
-    if not options.again:  # an import does not bring back what was forgotten
-        gone = were_forgotten(engine, space, events)
-        events = [event for event, is_gone in zip(events, gone, strict=True) if not is_gone]
-    tally.read += len(batch.events)
-    if len(events) < len(batch.events):
-        tally.skipped[_FORGOTTEN] += len(batch.events) - len(events)
-        tally.held_forgotten.update(batch.records)
-    try:
-        tally.added += _written(engine, space, events, options, note)
-    except (KeyConflict, InvalidInput):
-        for event in events:
-            _store_one(engine, space, event, options, tally)
-        _written(engine, space, [], options, note)
-
-
-def _store_one(engine: Engine, space: str, event: Mapping[str, Json], options: ImportOptions, tally: _Tally) -> None:
-    try:
-        tally.added += _written(engine, space, [event], options, None)
-    except KeyConflict:
-        tally.differing += 1  # edited since it was stored, or redacted differently
-    except InvalidInput as error:
-        tally.skipped[_REFUSED] += 1
-        _add_sample(error.detail, tally)
-
-
-def _written(
-    engine: Engine,
-    space: str,
-    events: Sequence[Mapping[str, Json]],
-    options: ImportOptions,
-    note: Callable[[Writer], None] | None,
-) -> int:
-    done = write(
-        engine,
-        space,
-        events,
-        wing=options.wing,
-        redact="none",  # already done; our own exports stay as they are
-        keep_recorded_at=True,  # only events of our own exports have it
-        encode=options.encode,
-        in_the_same_turn=note,
-    )
-    return done.added
-
-
-def _estimate_total(tally: _Tally, file: FileToRead, batch: _Batch) -> int:
-    """Estimate the number of events from the share of bytes read."""
-    inside = batch.records[file.record.path].position.get("byte", 0)
-    done = tally.bytes_done + (inside if isinstance(inside, int) else 0)
-    return tally.read * tally.bytes_total // done if done else 0
 
 
 class FileToRead(Struct, frozen=True, kw_only=True):
@@ -382,16 +369,15 @@ def _stable_path(source: Source, part: str) -> str:
 def were_forgotten(engine: Engine, space: str, events: Sequence[Mapping[str, Json]]) -> list[bool]:
     """Tell for each event whether it was forgotten and not added again since."""
     identities = [_identity_of(event) for event in events]
-    gone = again(engine, partial(_forgotten, engine, space, {one for one in identities if one is not None}))
+
+    def forgotten() -> set[Identity]:
+        with engine.store.reader(space) as reader:
+            gone = reader.forgotten({one for one in identities if one is not None})
+            there = reader.find([one.raw_id for one in gone]) if gone else {}
+        return {one for one in gone if one.raw_id not in there}
+
+    gone = again(engine, forgotten)
     return [one in gone for one in identities]
-
-
-def _forgotten(engine: Engine, space: str, identities: Collection[Identity]) -> set[Identity]:
-    """Tell which of these were forgotten and not added again since."""
-    with engine.store.reader(space) as reader:
-        gone = reader.forgotten(identities)
-        there = reader.find([one.raw_id for one in gone]) if gone else {}
-    return {one for one in gone if one.raw_id not in there}
 
 
 def _identity_of(event: Mapping[str, Json]) -> Identity | None:
