@@ -8,22 +8,20 @@ from msgspec.structs import replace
 
 from everyword.ingest.importers.records import (
     Item,
-    Position,
     Record,
     Skipped,
-    as_json,
     as_list,
     as_record,
-    called,
     digest,
     item,
     joined_text,
     left_out,
     skipped,
     titled,
+    tool_item,
 )
-from everyword.ingest.importers.sources import Format, Source, holds
-from everyword.ingest.importers.streaming import each_json_value
+from everyword.ingest.importers.sources import Format, holds
+from everyword.ingest.importers.streaming import json_values
 from everyword.types.events import Json
 
 # ChatGPT's export: `conversations.json`, a list of conversations, each a tree of messages.
@@ -36,10 +34,6 @@ _KNOWN_CONTENT = frozenset(
     """text multimodal_text code execution_output tether_quote tether_browsing_display system_error citable_code_output
     computer_output sonic_webpage""".split()
 )
-
-
-def _read_chatgpt(source: Source, part: str, _after: Position | None) -> Iterator[Item]:
-    return each_json_value(source, part, _chatgpt_items)
 
 
 def _chatgpt_items(value: Json, number: int) -> Iterator[Item]:
@@ -113,16 +107,12 @@ def _chatgpt_message(message: Record, node_id: str, branch: str | None, conversa
     )
 
 
-CHATGPT = Format("chatgpt", (".json",), holds(rb'"mapping"', rb'"(?:parent|author)"'), _read_chatgpt)
+CHATGPT = Format("chatgpt", (".json",), holds(rb'"mapping"', rb'"(?:parent|author)"'), json_values(_chatgpt_items))
 
 
 # Claude.ai's export: `conversations.json`, one list of all conversations, with projects and memories beside it.
 
 _ROLES = {"human": "user", "user": "user", "assistant": "assistant", "system": "system"}
-
-
-def _read_claude_ai(source: Source, part: str, _after: Position | None) -> Iterator[Item]:
-    return each_json_value(source, part, _claude_ai_items)
 
 
 def _claude_ai_items(value: Json, _number: int) -> Iterator[Item]:
@@ -172,17 +162,9 @@ def _claude_ai_message(message: Record, conversation: Record) -> Iterator[Item]:
             **shared,
         )
     for number, block in enumerate(blocks):
-        kind, name = block.text("type"), block.get("name")
+        kind = block.text("type")
         if kind in ("tool_use", "tool_result"):
-            calls = kind == "tool_use"
-            yield item(
-                called(name, as_json(block.get("input"))) if calls else joined_text(block.get("content")),
-                key=f"{uuid}:{kind}:{number}",
-                role="tool",
-                speaker="assistant" if calls else "tool",
-                meta={**meta, "tool": name},
-                **shared,
-            )
+            yield tool_item(block, key=f"{uuid}:{kind}:{number}", meta=meta, **shared)
         elif kind in ("thinking", "token_budget", "flag"):
             yield left_out(f"{kind}: not a message")
         elif kind != "text":
@@ -214,5 +196,5 @@ CLAUDE_AI = Format(
     "claude-ai",
     (".json",),
     holds(rb'"(?:chat_messages|prompt_template|conversations_memory|project_memories)"', unless=rb'"mapping"'),
-    _read_claude_ai,
+    json_values(_claude_ai_items),
 )

@@ -19,6 +19,7 @@ from everyword.ingest.importers.records import (
     joined_text,
     left_out,
     skipped,
+    tool_item,
 )
 from everyword.ingest.importers.sources import Format, Source, holds
 from everyword.ingest.importers.streaming import JsonStream, each_json_line, each_json_value, first_records, lines
@@ -105,18 +106,10 @@ def _message_items(line: Record, kind: str, shared: dict[str, Json]) -> Iterator
     for number, block in enumerate(blocks):
         what = block.text("type")
         if what in ("tool_use", "tool_result"):
-            call, calls = block.text("id", "tool_use_id"), what == "tool_use"
-            content = block.get("content")
-            yield item(
-                called(block.get("name"), as_json(block.get("input"))) if calls else joined_text(content),
-                key=f"{uuid}:{call or number}",
-                source={**source, "tool_call": call},
-                role="tool",
-                speaker="assistant" if calls else "tool",
-                meta={**meta, "tool": block.get("name"), "failed": block.get("is_error") or None},
-                **shared,
-            )
-            if any(as_record(one).get("type") != "text" for one in as_list(content)):
+            call, about = block.text("id", "tool_use_id"), {**meta, "failed": block.get("is_error") or None}
+            of = {**source, "tool_call": call}
+            yield tool_item(block, key=f"{uuid}:{call or number}", source=of, meta=about, **shared)
+            if any(one.get("type") != "text" for one in block.each("content")):
                 yield left_out("picture or file of a tool: not text")
         elif what in ("thinking", "redacted_thinking"):
             yield left_out("thinking: not a message")

@@ -10,14 +10,13 @@ from msgspec.structs import replace
 from everyword.errors import InvalidInput, StoreError
 from everyword.ingest.importers.records import AN_EDIT, Item, Position, Read, left_out, skipped
 from everyword.ingest.importers.sources import Format, Source
-from everyword.ingest.importers.streaming import each_json_line, first_records
+from everyword.ingest.importers.streaming import first_records, json_lines
+from everyword.ingest.validation import RECORD
 from everyword.storage.opening import is_memory, open_log
 from everyword.types.events import Event, Json
 from everyword.types.serialization import event_to_json
 
 # Our own JSONL, as `export` writes it, or any JSONL with a `text` per line.
-
-RECORD = "record"  # only records of edits have this field
 
 _FIELDS = set("text text_bytes id key space wing session speaker role source at recorded_at meta".split())
 
@@ -27,10 +26,6 @@ def _recognise_own_jsonl(source: Source, part: str) -> float:
         if isinstance(event.get("text"), str) and not set(event) - _FIELDS - {RECORD}:
             return 0.95 if "recorded_at" in event else 0.8
     return 0.0
-
-
-def _read_own_jsonl(source: Source, part: str, after: Position | None) -> Iterator[Item]:
-    return each_json_line(source, part, after, lambda event, _: [_item(event)])
 
 
 def _item(event: dict[str, Json]) -> Item:
@@ -51,7 +46,14 @@ def _item(event: dict[str, Json]) -> Item:
     return Read(event=event)
 
 
-OWN_JSONL = Format("everyword", (".jsonl", ".ndjson", ""), _recognise_own_jsonl, _read_own_jsonl, GROWS=True, OURS=True)
+OWN_JSONL = Format(
+    "everyword",
+    (".jsonl", ".ndjson", ""),
+    _recognise_own_jsonl,
+    json_lines(lambda event, _: [_item(event)]),
+    GROWS=True,
+    OURS=True,
+)
 
 
 # Another Everyword memory: the events of one space as they were stored, without anything derived.

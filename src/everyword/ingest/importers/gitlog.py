@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator
-from email.utils import parsedate_to_datetime
 from pathlib import Path, PurePosixPath
 from shutil import which
 from tempfile import TemporaryFile
@@ -15,7 +14,7 @@ from typing import IO, cast
 from msgspec.structs import replace
 
 from everyword.errors import InvalidInput
-from everyword.ingest.importers.records import Item, Position, Read, as_moment, day_of, item, skipped
+from everyword.ingest.importers.records import Item, Position, Read, day_of, item, mail_moment, skipped
 from everyword.ingest.importers.sources import Format, Source, holds
 from everyword.ingest.importers.streaming import blocks
 
@@ -107,16 +106,8 @@ def _saved(source: Source, part: str, after: Position | None) -> Iterator[Item]:
             name, address = (author[1].strip(), author[2]) if author else (headers.get("Author", ""), "")
             date = headers.get("AuthorDate") or headers.get("Date") or ""
             message = "\n".join(row[4:] for row in rows if row.startswith("    ") or not row).strip("\n")
-            one = _item(message, block.head[1], name, address, _moment(date), repository, merges="Merge" in headers)
+            one = _item(message, block.head[1], name, address, mail_moment(date), repository, merges="Merge" in headers)
             yield replace(one, position=block.position)
-
-
-def _moment(date: str) -> str | None:
-    """Read a date as `git log` prints it by default, or with --date=rfc or --date=iso-strict."""
-    try:
-        return as_moment(date) or parsedate_to_datetime(date).isoformat()
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
 
 
 def _item(

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from email.errors import MessageError
 from email.header import decode_header
 from email.message import Message
-from email.utils import getaddresses, parsedate_to_datetime
+from email.utils import getaddresses
 from html.parser import HTMLParser
 
 from msgspec.structs import replace
 
-from everyword.ingest.importers.records import Item, Position, digest, item, skipped
+from everyword.ingest.importers.records import Item, Position, digest, item, mail_moment, skipped
 from everyword.ingest.importers.sources import Format, Source, holds
 from everyword.ingest.importers.streaming import Block, Line, blocks
 
@@ -63,7 +63,7 @@ def _item(mail: Message) -> Item:
         "\n\n".join(piece for piece in (heading, body) if piece),
         key=f"{message_id}:{digest(body)}",  # a mail that was incomplete is another event
         source={"message": message_id},
-        at=_moment(_header(mail, "Date")),
+        at=mail_moment(_header(mail, "Date")),
         session=f"mail/{earlier[0] if earlier else message_id}",
         speaker=name or address or None,
         role="user",
@@ -147,13 +147,6 @@ def _without_tags(page: str) -> str:
     parser.close()
     rows = (row.strip() for row in "".join(parser.words).split("\n"))
     return "\n".join(row for row in rows if row)
-
-
-def _moment(date: str) -> str | None:
-    try:
-        return parsedate_to_datetime(date).isoformat()
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
 
 
 MBOX = Format("mbox", (".mbox", ".mbx", ""), holds(rb"\A" + _FROM.pattern, rb"\nFrom:"), _read, GROWS=True)

@@ -24,7 +24,7 @@ from everyword.ingest.importers.records import (
     skipped,
 )
 from everyword.ingest.importers.sources import Format, Source
-from everyword.ingest.importers.streaming import Block, JsonStream, blocks, each_json_value, lines
+from everyword.ingest.importers.streaming import Block, JsonStream, blocks, each_json_value, json_values, lines
 from everyword.text.written_times import day_of_numbers, order_of
 from everyword.types.events import Json
 
@@ -143,10 +143,6 @@ def _recognise_telegram(source: Source, part: str) -> float:
     return 0.9 if b'"personal_information"' in head and (b'"chats"' in head or b'"contacts"' in head) else 0.0
 
 
-def _read_telegram(source: Source, part: str, _after: Position | None) -> Iterator[Item]:
-    return each_json_value(source, part, _telegram_items, _telegram_messages)
-
-
 def _telegram_messages(stream: JsonStream) -> Iterator[tuple[Record, Json]]:
     """Find every list of messages; yield each message with the fields of its chat."""
     about = Record()
@@ -216,7 +212,7 @@ def _piece(entity: Record) -> str:
     return f"{text} ({address})" if address and address != text else text
 
 
-TELEGRAM = Format("telegram", (".json",), _recognise_telegram, _read_telegram)
+TELEGRAM = Format("telegram", (".json",), _recognise_telegram, json_values(_telegram_items, _telegram_messages))
 
 
 # WhatsApp's chat export: a text file (or the zip it comes in), in the locale of the phone.

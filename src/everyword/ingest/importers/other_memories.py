@@ -26,7 +26,7 @@ from everyword.ingest.importers.records import (
     skipped,
 )
 from everyword.ingest.importers.sources import Format, Source
-from everyword.ingest.importers.streaming import each_json_line, first_records
+from everyword.ingest.importers.streaming import first_records, json_lines
 from everyword.storage.open_files import opened, read_beside
 from everyword.storage.sql.queries import named_queries
 from everyword.types.events import Json
@@ -305,10 +305,6 @@ def _recognise_mcp_memory(source: Source, part: str) -> float:
     return 0.95 if any("type" in record and signs & record.keys() for record in first_records(source, part)) else 0.0
 
 
-def _read_mcp_memory(source: Source, part: str, after: Position | None) -> Iterator[Item]:
-    return each_json_line(source, part, after, _mcp_items)
-
-
 def _mcp_items(record: Record, _number: int) -> Iterator[Item]:
     texts, about = list[str](), dict[str, Json]()
     name, kind = record.text("name"), record.text("entityType")
@@ -325,5 +321,5 @@ def _mcp_items(record: Record, _number: int) -> Iterator[Item]:
 
 
 MCP_MEMORY = Format(
-    "mcp-memory", (".jsonl", ".json"), _recognise_mcp_memory, _read_mcp_memory
+    "mcp-memory", (".jsonl", ".json"), _recognise_mcp_memory, json_lines(_mcp_items)
 )  # the server writes the whole file again

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import cast
 
 from msgspec import Struct, field
@@ -231,6 +232,22 @@ def joined_text(content: Json, separator: str = "\n") -> str:
 
 def called(name: Json, arguments: Json) -> str:
     return f"{name or ''} {arguments if isinstance(arguments, str) else as_json(arguments)}"
+
+
+def tool_item(block: Record, *, key: str, meta: Mapping[str, Json], **shared: Json) -> Item:
+    """Build the event of a tool's call or result, as a part of a message of Anthropic's."""
+    calls, name = block.get("type") == "tool_use", block.get("name")
+    text = called(name, as_json(block.get("input"))) if calls else joined_text(block.get("content"))
+    speaker = "assistant" if calls else "tool"
+    return item(text, key=key, role="tool", speaker=speaker, meta={**meta, "tool": name}, **shared)
+
+
+def mail_moment(date: str) -> str | None:
+    """Write a time in ISO 8601, from that or from a date as mails have it; None if it is invalid."""
+    try:
+        return as_moment(date) or parsedate_to_datetime(date).isoformat()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
 
 
 def last_folder(path: Json) -> str | None:

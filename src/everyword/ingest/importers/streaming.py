@@ -135,15 +135,11 @@ def each_json_line(
                 else:
                     reason = "a line of more than 64 MiB" if line.too_long else "not a JSON object"
                     items = [skipped(reason, line.text[:400])]
-            found = [_placed(one, f"line {line.number}", line.before) for one in items]
+            found: list[Item] = [replace(one, where=f"line {line.number}", position=line.before) for one in items]
             # An unfinished line is read again the next time: starting inside it would miscount all later lines.
             if found and (line.finished or line.too_long):
                 found[-1] = replace(found[-1], position=line.position)
             yield from found
-
-
-def _placed(one: Item, where: str, position: Position) -> Item:
-    return replace(one, where=where, position=position)
 
 
 def first_records(source: Source, part: str, *, most: int | None = _FIRST_LINES) -> Iterator[Record]:
@@ -249,6 +245,21 @@ def each_json_value(
                     yield one if one.where else replace(one, where=f"entry {number}")
         except (ValueError, RecursionError) as error:  # json rejects some numbers with a plain ValueError
             yield Skipped(reason=f"the JSON is malformed here, and the rest was not read ({error})")
+
+
+def json_values(
+    items_of: Callable[[Any, int], Iterable[Item]],
+    values: Callable[[JsonStream], Iterable[Any]] = JsonStream.values,
+) -> Callable[[Source, str, Position | None], Iterator[Item]]:
+    """Make the reader of a format that is one JSON value after another."""
+    return lambda source, part, _after: each_json_value(source, part, items_of, values)
+
+
+def json_lines(
+    items_of: Callable[[Record, int], Iterable[Item]],
+) -> Callable[[Source, str, Position | None], Iterator[Item]]:
+    """Make the reader of a format that is one JSON object per line."""
+    return lambda source, part, after: each_json_line(source, part, after, items_of)
 
 
 def each_json_record(source: Source, part: str, items_of: Callable[[Any, int], Iterable[Item]]) -> Iterator[Item]:
