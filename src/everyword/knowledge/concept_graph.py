@@ -37,7 +37,7 @@ from everyword.types.concepts import (
     UpdatePlan,
     concept_id,
 )
-from everyword.types.events import ASSISTANTS, PROGRAMS, Event
+from everyword.types.events import ASSISTANTS, Event
 from everyword.types.times import to_micros
 from everyword.types.trust import states_nothing
 
@@ -79,7 +79,7 @@ def moment_of(event: Event, seq: int, vector: NDArray[np.int8] | None, said: Seq
 
 def is_silent(event: Event) -> bool:
     """Tell whether an event says nothing that concepts are made of: a person's edit, a tool's output, a bare photo."""
-    return event.record is not None or (event.role or "").lower() in PROGRAMS or states_nothing(event)
+    return event.record is not None or states_nothing(event)
 
 
 class Node(Struct, kw_only=True):

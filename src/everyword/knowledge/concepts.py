@@ -449,7 +449,7 @@ class Executor:
         body = {**self._words(seqs, node), "size": node.size}
         if before == {**body, "size": before.get("size", 0)}:
             return
-        grounds = tuple(self._ids(seqs[-LEAST_GROUNDS:]))
+        grounds = tuple(event.id for event in self.log.events(seqs[-LEAST_GROUNDS:]).values())
         update = UpdateNode(
             id=id, label=str(body["label"]), body=body, reason=f"{node.size} events by now", grounded_in=grounds
         )
@@ -461,9 +461,8 @@ class Executor:
 
     def undo(self, number: int, entry: JournalEntry) -> None:
         """Take a change back, and keep it from being made again."""
-        act = self._act(
-            "undo", Debt.UNDO, entry.node_id, entry.target_id, entry.edge, "taken back by hand", entry.events
-        )
+        at = {"target_id": entry.target_id, "edge": entry.edge}
+        act = self._act("undo", Debt.UNDO, "taken back by hand", entry.events, entry.node_id, **at)
         undone = self._writer.undo_entry(act, number)
         self._bodies.clear()
         if entry.target_id is not None and entry.action != "undo":
@@ -629,7 +628,7 @@ class Executor:
     def _apply(self, operation: Operation, debt: Debt, acts: dict[str, Act]) -> None:
         match operation:
             case AddNode():
-                act = self._act("add_node", debt, operation.id, None, None, operation.reason, operation.grounded_in)
+                act = self._act("add_node", debt, operation.reason, operation.grounded_in, operation.id)
                 acts[operation.id] = act
                 body = {**operation.body, "label": operation.label, "description": operation.description}
                 self._word(act, operation.id, body)
@@ -638,7 +637,7 @@ class Executor:
             case AddEdge():
                 self._add_edge(operation, debt, acts)
             case UpdateNode():
-                act = self._act("update_node", debt, operation.id, None, None, operation.reason, operation.grounded_in)
+                act = self._act("update_node", debt, operation.reason, operation.grounded_in, operation.id)
                 body = {**self._stored_body(operation.id), **operation.body}
                 body |= {"label": operation.label} if operation.label else {}
                 body |= {"description": operation.description} if operation.description else {}
@@ -655,7 +654,7 @@ class Executor:
         if moment is not None and edge.target in self._writer.held_by([moment.seq]).get(moment.seq, {}):
             return
         act = acts.get(edge.target if moment is not None else edge.source) or self._act(
-            "add_edge", debt, edge.source, edge.target, edge.kind, edge.reason, edge.grounded_in
+            "add_edge", debt, edge.reason, edge.grounded_in, edge.source, target_id=edge.target, edge=edge.kind
         )
         seq, at = (self._cause.seq, self._cause.at) if moment is None else (moment.seq, moment.at)
         self._writer.put_concept_edges(act, [EdgeRow(edge.source, edge.target, edge.kind, edge.weight, seq, at)])
@@ -668,9 +667,8 @@ class Executor:
                 self._settle([moment.seq])
 
     def _merge(self, one: MergeNodes, debt: Debt) -> None:
-        act = self._act(
-            "merge_nodes", debt, one.id, one.absorbed, None, one.reason, one.grounded_in or (self._cause.event_id,)
-        )
+        events = one.grounded_in or (self._cause.event_id,)
+        act = self._act("merge_nodes", debt, one.reason, events, one.id, target_id=one.absorbed)
         stays, goes = self._in_graph(one.id), self._in_graph(one.absorbed)
         self._writer.close_node(act, goes.id, into=stays.id)
         self._drop(goes.id)
@@ -684,7 +682,7 @@ class Executor:
         self._changed[stays.id] = None
 
     def _remove(self, one: RemoveNode, debt: Debt) -> None:
-        act = self._act("remove_node", debt, one.id, one.target, one.edge, one.reason, one.grounded_in)
+        act = self._act("remove_node", debt, one.reason, one.grounded_in, one.id, target_id=one.target, edge=one.edge)
         if one.edge is None or one.target is None:
             self._writer.close_node(act, one.id)
             self._drop(one.id)
@@ -716,17 +714,8 @@ class Executor:
         moments = self.log.moments(seqs[-WINDOW:])
         return tuple((seq, moments[seq].terms) for seq in seqs[-WINDOW:] if seq in moments)
 
-    def _act(
-        self,
-        action: str,
-        debt: Debt,
-        node: str,
-        target: str | None,
-        edge: EdgeKind | None,
-        reason: str,
-        events: Sequence[str],
-    ) -> Act:
-        """Write the journal entry of a change."""
+    def _act(self, action: str, debt: Debt, reason: str, events: Sequence[str], node: str, **at: Any) -> Act:
+        """Write the journal entry of a change; at: the other end and the kind of an edge."""
         cause = self._cause
         entry = JournalEntry(
             id=entry_id(cause.event_id, self._place),
@@ -735,9 +724,8 @@ class Executor:
             debt=debt,
             reason=reason,
             node_id=node,
-            target_id=target,
-            edge=edge,
             events=tuple(events),
+            **at,
         )
         self._place += 1
         self.entries.append(entry)
@@ -756,9 +744,6 @@ class Executor:
         near = {id: one for id in ids if (one := self._moments.get(id) or self.graph.loose_by_id.get(id)) is not None}
         far = sorted(id for id in ids if id not in near)
         return {**{id: one.seq for id, one in near.items()}, **(self.log.known(far) if far else {})}
-
-    def _ids(self, seqs: Sequence[int]) -> Iterable[str]:
-        return [event.id for event in self.log.events(seqs).values()]
 
     def _stored_body(self, id: str) -> dict[str, Any]:
         if id not in self._bodies:

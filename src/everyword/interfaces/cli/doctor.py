@@ -366,10 +366,10 @@ def _behind(memory: Memory, *, llm: bool) -> Iterator[Check]:
         refused = reader.refusals()
         unread = 0
         if llm:
-            from everyword.knowledge.llm.answers import NOT_FOR_LLM
+            from everyword.types.events import PROGRAMS
             from everyword.types.trust import UNVOUCHED
 
-            roles = sorted(NOT_FOR_LLM)
+            roles = sorted(PROGRAMS)
             unread = len(reader.unread(but_roles=roles, but_sources=UNVOUCHED, limit=_UNREAD_COUNTED))
     for what, count in not_yet.items():
         events = count_of(count, "event")

@@ -24,9 +24,9 @@ from everyword.models.llm.json_schema import list_schema, object_schema
 from everyword.models.protocol import Schema
 from everyword.text.dates import Bound, DateMention, Granularity, find_dates
 from everyword.text.rendering import LONGEST_NAME, json_text, one_line, visible
-from everyword.text.spans import sentences
+from everyword.text.spans import whole_sentences
 from everyword.text.terms import question_terms, shortened
-from everyword.types.events import PROGRAMS, Event, Span
+from everyword.types.events import Event, Span
 from everyword.types.graph import RELATIONS, Entity, EntityType, name_key
 from everyword.types.serialization import from_json, to_json
 from everyword.types.statements import TO_DO, Category, SaidDate, Slot, Stance, Statement, StatementDraft, StatementKind
@@ -87,12 +87,9 @@ class Scene(Struct, frozen=True, kw_only=True):
         return json_text(shown, indent=1)
 
 
-NOT_FOR_LLM = PROGRAMS  # what programs report no LLM is to read
-
-
 def is_for_llm(event: Event) -> bool:
-    """Tell whether an LLM is to read an event."""
-    return event.record is None and (event.role or "").lower() not in NOT_FOR_LLM and not states_nothing(event)
+    """Tell whether an LLM is to read an event: nothing that programs report."""
+    return event.record is None and not states_nothing(event)
 
 
 def _turn(event: Event, most: int) -> dict[str, Any]:
@@ -241,7 +238,7 @@ def _draft(scene: Scene, statement: Entry, extractor: str) -> StatementDraft:
     ended = stance is Stance.ENDED and kind in (*STATES, *TO_DO)
     draft = StatementDraft(
         kind=kind,
-        content=_short(statement["content"]),
+        content=shortened(" ".join(statement["content"].split()), LONGEST_CONTENT),
         category=Category(statement["category"]),
         quote=quote,
         event_id=event.id,
@@ -287,11 +284,6 @@ def _slot(scene: Scene, statement: Entry, about: str, value: str | None) -> Slot
 def _followed(scene: Scene, statement: Entry) -> Statement | None:
     number: int = statement["follows"] or 0
     return scene.known[number - 1] if 0 < number <= len(scene.known) else None
-
-
-def _short(content: str) -> str:
-    plain = " ".join(content.split())
-    return shortened(plain, LONGEST_CONTENT)
 
 
 # Dates
@@ -424,15 +416,9 @@ def _means_speaker(scene: Scene, name: str) -> bool:
     return not name or name.casefold() in _SELF or name.casefold() in (role, scene.speaker.casefold())
 
 
-def _sentences_of(scene: Scene, quote: Span) -> Span:
-    """Give the sentences that a quote is of."""
-    touched = [one for one in sentences(scene.text) if one.start < quote.end and quote.start < one.end] or [quote]
-    return Span(touched[0].start, max(touched[-1].end, quote.end))
-
-
 def _time_said(scene: Scene, quote: Span, when: str) -> DateMention | None:
     """Find the time in the sentences that the quote is of: the one that was pointed at, else the first of the quote."""
-    text, around, wanted = scene.event.text, _sentences_of(scene, quote), when.casefold()
+    text, around, wanted = scene.event.text, whole_sentences(scene.text, quote), when.casefold()
     mentions = [
         mention
         for mention in find_dates(text[around.start : around.end], scene.event.at, nearest=True)

@@ -12,7 +12,6 @@ from everyword.knowledge.graph import mentions_of, reread
 from everyword.knowledge.intents import intents_in
 from everyword.knowledge.llm.answers import (
     LONGEST_READ,
-    NOT_FOR_LLM,
     SCHEMA,
     LLMReading,
     Named,
@@ -36,7 +35,7 @@ from everyword.storage.protocol import Reader, Writer
 from everyword.storage.rows import READ, STATEMENTS, Job
 from everyword.text.spans import prose
 from everyword.text.terms import question_terms
-from everyword.types.events import Event
+from everyword.types.events import PROGRAMS, Event
 from everyword.types.graph import Entity
 from everyword.types.statements import Statement
 from everyword.types.trust import UNVOUCHED
@@ -206,7 +205,7 @@ def _queue_past(engine: Engine) -> None:
         spaces = reader.spaces() if left else []
     for space in spaces:
         with engine.store.writer(space) as writer:
-            seqs = writer.unread(but_roles=sorted(NOT_FOR_LLM), but_sources=UNVOUCHED, limit=left)
+            seqs = writer.unread(but_roles=sorted(PROGRAMS), but_sources=UNVOUCHED, limit=left)
             writer.owe_readings(seqs)
         left -= len(seqs)
 

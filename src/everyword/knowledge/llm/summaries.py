@@ -20,7 +20,7 @@ from everyword.storage.rows import PLAN, SUMMARISE, Job, WrittenRow
 from everyword.text.rendering import LONGEST_NAME, json_text, one_line
 from everyword.text.terms import well_formed
 from everyword.types.concepts import Debt, JournalEntry
-from everyword.types.events import PROGRAMS, Event, WrittenSentence
+from everyword.types.events import Event, WrittenSentence
 from everyword.types.times import day_in_words
 from everyword.types.trust import states_nothing
 
@@ -66,11 +66,7 @@ def write_summary(llm: LLM, session: Sequence[Event]) -> WrittenSummary:
 
 def shown_turns(session: Sequence[Event]) -> list[Event]:
     """Choose the turns that are shown: all, or as many at even distances as there is room for."""
-    turns = [
-        one
-        for one in session
-        if (one.role or "").lower() not in PROGRAMS and not states_nothing(one) and one.text.strip()
-    ]
+    turns = [one for one in session if not states_nothing(one) and one.text.strip()]
     size = sum(min(len(one.text), LONGEST_TURN) for one in turns)
     if size <= MOST_SHOWN:
         return turns
