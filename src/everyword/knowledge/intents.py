@@ -25,7 +25,7 @@ from everyword.storage.protocol import Reader
 from everyword.text.spans import points_back, sentences
 from everyword.text.terms import question_terms, stop_terms
 from everyword.types.concepts import INTENT_PREFIX
-from everyword.types.events import Event, Json, Span, fingerprint, raw_event_id
+from everyword.types.events import Event, Json, Span, fingerprint
 from everyword.types.intents import LIVE, Evidence, Intent, IntentAnswer, IntentCategory, IntentStatus
 from everyword.types.records import RecordKind
 from everyword.types.statements import TO_DO, Stance, Statement, StatementKind, Status
@@ -231,8 +231,7 @@ def _journal(
         and one.action in (Action.RETRACT, Action.NONE)
         and (as_of is None or one.at <= as_of)
     ]
-    raw = {raw_id for one in changes if (raw_id := raw_event_id(one.event_id or "")) is not None}
-    events = {known.event.id: known.event for known in reader.find(sorted(raw)).values()}
+    events = {id: one.event for id, one in reader.known(one.event_id or "" for one in changes).items()}
     closing: dict[str, Evidence] = {}
     again: dict[str, list[datetime]] = {}
     for one in changes:

@@ -31,7 +31,7 @@ NAMELESS = "Speaker"  # how statements name whoever said what nobody signed; no 
 _DONE = "done"
 _PEOPLE = "people"
 _RELATIONSHIP = "relationship"
-_CONFIDENCE = 8  # its place in a stored statement
+_VALUE, _CONFIDENCE = 7, 8  # their places in a stored statement
 _REDACTED = lazy_pattern(r"[^\S\n]*(?:\w+[^\S\n]+)?\[redacted: [^\]\n]*\]")  # behind a word at most: "is"
 _BLANK_LINE = lazy_pattern(r"\n[^\S\n]*\n\s*")
 # A conjunction after the last word of a statement: what it leads to is another one.
@@ -261,27 +261,11 @@ def from_body(event: Event, body: str) -> EventReading:
             date=said_date(text, Span(a, b), event.at, kind=kind, state=state),
             confidence=score,
             lasting=lasting,
-            relation_confidence=likely[0] if likely else 1.0,
+            relation_confidence=likely,
         )
-        for a, b, kind, mode, state, about, relation, value, score, lasting, *likely in held["statements"]
+        for a, b, kind, mode, state, about, relation, value, score, lasting, likely in held["statements"]
     ]
     return EventReading(tuple(names), tuple(statements))
-
-
-class Stated(NamedTuple):
-    """The words of a statement in a stored reading."""
-
-    quote: str
-    value: str | None
-
-
-def words_in(event: Event, body: str) -> tuple[list[str], list[Stated]]:
-    """Give the names and the statements of a stored reading, the surest first; faster than `from_body`."""
-    held: dict[str, Any] = json.loads(body)
-    text = event.text
-    statements = sorted(held["statements"], key=lambda one: (-one[_CONFIDENCE], one[0], one[1]))
-    names = [text[start:end] for start, end, _, _ in held["names"]]
-    return names, [Stated(text[one[0] : one[1]], text[slice(*one[7])] if one[7] else None) for one in statements]
 
 
 class Said(NamedTuple):
@@ -293,10 +277,12 @@ class Said(NamedTuple):
 
 
 def said_in(event: Event, body: str | None) -> Said:
-    """Give what a stored reading found in an event; without one, its text."""
-    names, statements = words_in(event, body) if body is not None else ([], [])
-    quotes = tuple(one.quote for one in statements) or (event.text,)
-    values = (one.value for one in statements if one.value is not None)
+    """Give what a stored reading found in an event, faster than `from_body`; without one, its text."""
+    held: dict[str, Any] = json.loads(body) if body is not None else {"names": (), "statements": ()}
+    statements = sorted(held["statements"], key=lambda one: (-one[_CONFIDENCE], one[0], one[1]))
+    names = [event.text[start:end] for start, end, *_ in held["names"]]
+    quotes = tuple(event.text[one[0] : one[1]] for one in statements) or (event.text,)
+    values = (event.text[slice(*one[_VALUE])] for one in statements if one[_VALUE])
     return Said(quotes, (*names, *values), tuple(sorted(set(names))))
 
 

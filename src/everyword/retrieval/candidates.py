@@ -159,8 +159,7 @@ def gather(scope: SearchScope, encode: EncodeQuestion, times: Sequence[Window]) 
             _add_time(arms, scope, config.times, question, time)
     if config.statements is not None and scope.terms:
         seqs = list({*by_words.seqs.tolist(), *_seqs_of(arms).tolist()})
-        ranked = by_statements(scope.reader, scope.terms, seqs, config.statements)
-        _add_arm(arms, STATEMENTS_ARM, _permitted(ranked, scope.allowed))
+        _add_arm(arms, STATEMENTS_ARM, _by_statements(scope.reader, scope.terms, seqs, config.statements))
     return Gathered(_fused(arms, config, question.unread if question is not None else 0.0), question)
 
 
@@ -278,9 +277,7 @@ def _shifted(moment: datetime, by: timedelta) -> datetime:
         return moment
 
 
-def by_statements(
-    reader: Reader, terms: Mapping[int, float], seqs: Sequence[int], arm: StatementArm
-) -> list[tuple[int, float]]:
+def _by_statements(reader: Reader, terms: Mapping[int, float], seqs: Sequence[int], arm: StatementArm) -> Ranking:
     """Rank events by the share of the question's words in their best statement; rare words count more."""
     statements = reader.statement_texts(seqs)
     matches = [(one, terms.keys() & term_counts(one.content).keys()) for one in statements]
@@ -292,16 +289,8 @@ def by_statements(
         if len(shared) >= arm.least:
             score = sum(rarity[term] for term in shared) / total * (1.0 if statement.current else arm.past)
             best[statement.seq] = max(score, best.get(statement.seq, 0.0))
-    return sorted(best.items(), key=lambda one: (-one[1], -one[0]))[: arm.depth]
-
-
-def _permitted(scored: Sequence[tuple[int, float]], allowed: Seqs | None) -> Ranking:
-    seqs = np.array([seq for seq, _ in scored], np.int64)
-    scores = np.array([score for _, score in scored], np.float32)
-    if allowed is not None:
-        permitted = np.isin(seqs, allowed)
-        seqs, scores = seqs[permitted], scores[permitted]
-    return Ranking(seqs, scores)
+    ranked = sorted(best, key=lambda seq: (-best[seq], -seq))[: arm.depth]
+    return Ranking(np.array(ranked, np.int64), np.array([best[seq] for seq in ranked], np.float32))
 
 
 def _fused(arms: Mapping[str, Places], config: SearchConfig, unread: float) -> Candidates:

@@ -163,13 +163,10 @@ def _with_above(order: Sequence[Hit], place: int, known: Known, statement: State
     if there is not None:
         moved = replace(order[there], score=score, scores=(*order[there].scores, gain))
     else:
-        moved = Hit(event=event, score=score, span=_span(event, statement), scores=(gain,), seq=seq)
+        span = statement.span if statement.span.end <= len(event.text) else Span(0, len(event.text))
+        moved = Hit(event=event, score=score, span=span, scores=(gain,), seq=seq)
     rest = [one for one in order if one.seq != seq]
     return [*rest[:place], moved, *rest[place:]]
-
-
-def _span(event: Event, statement: Statement) -> Span:
-    return statement.span if statement.span.end <= len(event.text) else Span(0, len(event.text))
 
 
 # Newest first
@@ -214,7 +211,8 @@ def newest_first(
     wanted = _wanted(question, asked)
     if wanted is None:
         return order
-    said = [_Stated(hit, terms, wanted) for hit in hits[: rule.depth] if _role(hit) not in ASSISTANTS]
+    first = (hit for hit in hits[: rule.depth] if (hit.event.role or "").casefold() not in ASSISTANTS)
+    said = [_Stated(hit, terms, wanted) for hit in first]
     moved: set[str] = set()
     for place, older in enumerate(said):
         if not older.touched or older.hit.event.id in moved:
@@ -290,10 +288,6 @@ class _Stated:
 def _has_new(sentence: str, terms: AbstractSet[int]) -> bool:
     """Tell whether a sentence calls the thing asked for "new"."""
     return any(terms & term_counts(found[1]).keys() for found in _NEW.finditer(sentence))
-
-
-def _role(hit: Hit) -> str:
-    return (hit.event.role or "").casefold()
 
 
 def _moved(order: Sequence[Hit], newer: Sequence[Hit], older: Hit) -> list[Hit]:

@@ -38,7 +38,6 @@ from everyword.types.events import (
     Score,
     Span,
     elsewhere,
-    raw_event_id,
 )
 from everyword.types.intents import LIVE, Identity, Intent, IntentCategory, WakeUp, WakeUpLine
 from everyword.types.statements import BY_HAND, Statement, StatementKind, Status
@@ -251,10 +250,13 @@ def _laid_out(lines: Sequence[WakeUpLine], headings: dict[int, str]) -> tuple[st
 def _statement_lines(
     request: WakeUpRequest, statements: Sequence[Statement], confirmed: Mapping[str, int], *, layer: int
 ) -> Iterator[Candidate]:
-    events = _events_of(request.reader, [one.event_id for one in statements])
+    known = request.reader.known(one.event_id for one in statements)
     for one in statements:
-        event, rule = events.get(one.event_id), RULES.get(one.kind)
-        if event is None or rule is None or not _may_be_told(request, one, event, rule, layer):
+        rule = RULES.get(one.kind)
+        if one.event_id not in known or rule is None:
+            continue
+        event = known[one.event_id].event
+        if not _may_be_told(request, one, event, rule, layer):
             continue
         reasons = tuple(_reasons(request, one, event, rule, confirmed.get(one.id, 0)))
         line = WakeUpLine(
@@ -359,11 +361,11 @@ def _intent_lines(request: WakeUpRequest) -> Iterator[Candidate]:
     due = [one for one in live if one.category is tasks or (one.deadline is not None and one.deadline > today)]
     # Prefer the quote that contains the statement; one reworded by a person has none.
     shown = {one.id: next((g for g in one.grounds if one.statement in g.quote), one.grounds[-1]) for one in due}
-    events = _events_of(request.reader, [ground.event_id for ground in shown.values()])
+    known = request.reader.known(ground.event_id for ground in shown.values())
     told = 0
     for intent in due:
         ground = shown[intent.id]
-        event = events.get(ground.event_id)
+        event = known[ground.event_id].event if ground.event_id in known else None
         not_here = event is None or elsewhere(event, project)
         vague = points_back(intent.statement) or (
             intent.due is None and len(question_terms(intent.statement)) < _LEAST_WORDS
@@ -388,11 +390,6 @@ def _intent_lines(request: WakeUpRequest) -> Iterator[Candidate]:
         told += 1
         if told == _INTENTS_TOLD:
             return
-
-
-def _events_of(reader: Reader, ids: Iterable[str]) -> dict[str, Event]:
-    raw_ids = dict.fromkeys(raw_event_id(id) or b"" for id in ids)
-    return {known.event.id: known.event for known in reader.find(list(raw_ids)).values()}
 
 
 def _deadline(intent: Intent, today: datetime) -> list[Score]:
