@@ -127,13 +127,6 @@ class Candidate(Struct):
     reranked: Placement | None = None
 
 
-class Gathered(NamedTuple):
-    """What the arms found."""
-
-    found: Candidates
-    question: Question | None  # as the model encodes it
-
-
 def slack_of(window: Window) -> timedelta:
     """Tell how far from a time an event may still be about it.
 
@@ -147,8 +140,11 @@ def searchable_windows(asked: Analysis) -> list[Window]:
     return [window for window in asked.windows if window.certain and window.granularity in SLACK_DAYS]
 
 
-def gather(scope: SearchScope, encode: EncodeQuestion, times: Sequence[Window]) -> Gathered:
-    """Run every arm of the configuration and fuse what they found; `times` are those that the question names."""
+def gather(scope: SearchScope, encode: EncodeQuestion, times: Sequence[Window]) -> tuple[Candidates, Question | None]:
+    """Run every arm of the configuration and fuse what they found; give the question as the model encodes it, too.
+
+    times: those that the question names.
+    """
     config = scope.config
     arms: dict[str, Places] = {}
     question, by_words = _add_words_and_vectors(arms, scope, encode)
@@ -160,7 +156,7 @@ def gather(scope: SearchScope, encode: EncodeQuestion, times: Sequence[Window]) 
     if config.statements is not None and scope.terms:
         seqs = list({*by_words.seqs.tolist(), *_seqs_of(arms).tolist()})
         _add_arm(arms, STATEMENTS_ARM, _by_statements(scope.reader, scope.terms, seqs, config.statements))
-    return Gathered(_fused(arms, config, question.unread if question is not None else 0.0), question)
+    return _fused(arms, config, question.unread if question is not None else 0.0), question
 
 
 def search_deeper(
@@ -177,7 +173,7 @@ def search_deeper(
         return _fused({}, config, 0.0)
     words, vectors = (arm and replace(arm, depth=max(arm.depth, k)) for arm in (config.words, config.vectors))
     deeper = replace(config, words=words, vectors=vectors, times=None, statements=None)
-    more = gather(scope._replace(config=deeper), lambda: question, []).found
+    more, _ = gather(scope._replace(config=deeper), lambda: question, [])
     new = ~np.isin(more.seqs, seqs)
     more.seqs, more.scores = more.seqs[new], more.scores[new]
     floor = np.concatenate([some.scores for some in known]).min()

@@ -98,15 +98,17 @@ def _analysed(text: str, now: datetime) -> Analysis:
         addressed=_seen(_ADDRESSED, text.lower()),
     )
     kind, advice = _kind(signs), _seen(_ADVICE, signs.whole)
+    says_now = _seen(_NOW, signs.whole) or _seen(_COMPARED_TO_PAST, signs.whole)
+    asks_past = signs.order == "first" or _seen(_PAST_STATE, signs.whole)
     return Analysis(
         kind=kind,
         shape=_shape(signs, kind),
         is_question=any(map(str.isalnum, text)) and (asks(text) or _has_form_of_question(asked)),
         names=names,
         windows=tuple(_window(mention, now, advice=advice) for mention in mentions if not mention.repeats),
-        current=_current(signs, kind),
-        says_now=_says_now(signs.whole),
-        past=signs.dated or _asks_past(signs),
+        current=says_now or _asks_present(signs, kind),
+        says_now=says_now,
+        past=signs.dated or (asks_past and not says_now),
         first_last=signs.order,
         effects=_seen(_EFFECTS, signs.whole) and not _seen(_WHY, asked),
         addressed=signs.addressed,
@@ -473,7 +475,6 @@ _PAST = (
     r"[a-z]{3,}ed)\b"
 )
 
-
 _PAST_STATE = (
     r"\b(?:before|initial|initially|original|originally|previous|previously|earlier|used to|first|back then|"
     r"at the time)\b"
@@ -481,17 +482,7 @@ _PAST_STATE = (
 _COMPARED_TO_PAST = r"\bthan\b.{0,40}\b(?:before|previously|earlier|used to|did|was|were)\b"
 
 
-def _says_now(whole: str) -> bool:
-    return _seen(_NOW, whole) or _seen(_COMPARED_TO_PAST, whole)
-
-
-def _asks_past(signs: _Signs) -> bool:
-    return not _says_now(signs.whole) and (signs.order == "first" or _seen(_PAST_STATE, signs.whole))
-
-
-def _current(signs: _Signs, kind: Kind) -> bool:
-    if _says_now(signs.whole):
-        return True
+def _asks_present(signs: _Signs, kind: Kind) -> bool:
     if kind in {Kind.TEMPORAL, Kind.CAUSAL, Kind.ASSISTANT} or signs.dated or _seen(_ADVICE, signs.whole):
         return False
     return _seen(_PRESENT, signs.asked) and not _seen(_PAST, signs.asked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -50,6 +51,9 @@ _WINDOW_TOKENS = 400  # a dozen lines
 _LEAST_WORDS = 3  # of an event that is worth a request: "Thanks!" is not
 
 
+_Said = defaultdict[int, list[str]]  # words that are shown, by the event they come from
+
+
 class Shown(NamedTuple):
     """A scene and the other events whose words it contains."""
 
@@ -63,11 +67,11 @@ def shown_of(reader: Reader, seq: int, event: Event, tokenizer: Tokenizer) -> Sh
     turns = reader.fetch(before)
     names = reader.names_known(limit=_NAMES_SHOWN)
     known, stated = _similar(reader, seq, event, [name for name, _ in names])
-    said = _Said(seq)
+    said = _Said(list)
     for at, turn in (*turns.items(), *stated.items()):
-        said.add(at, turn.text)
+        said[at].append(turn.text)
     for name, at in names:  # a name comes from the event that has it
-        said.add(at, name)
+        said[at].append(name)
     entities, named = _entities(reader, seq, event, before, said)
     scene = Scene(
         event=event,
@@ -80,7 +84,7 @@ def shown_of(reader: Reader, seq: int, event: Event, tokenizer: Tokenizer) -> Sh
         claims=tuple(_claims(reader, seq)),
         window=tuple(_window(reader, seq, event, before, tokenizer, said)),
     )
-    return Shown(scene, said.texts)
+    return Shown(scene, {at: " ".join(words) for at, words in said.items() if at != seq})
 
 
 def sources_of(shown: Shown, reading: LLMReading) -> list[int]:
@@ -89,18 +93,6 @@ def sources_of(shown: Shown, reading: LLMReading) -> list[int]:
     own = set(question_terms(f"{event.text} {speaker_name(event)}"))
     borrowed = {term for words in reading.words for term in question_terms(words)} - own
     return [seq for seq, text in shown.texts.items() if borrowed & set(question_terms(text))]
-
-
-class _Said:
-    """Shown words, by the event they come from."""
-
-    def __init__(self, seq: int) -> None:
-        self._own = seq
-        self.texts: dict[int, str] = {}
-
-    def add(self, seq: int, words: str) -> None:
-        if seq != self._own:
-            self.texts[seq] = f"{self.texts[seq]} {words}" if seq in self.texts else words
 
 
 def _similar(reader: Reader, seq: int, event: Event, names: Sequence[str]) -> tuple[list[Statement], dict[int, Event]]:
@@ -129,7 +121,7 @@ def _entities(
     family = reader.names_of(homes=[one.id for one in entities])
     first = reader.first_named([row.id for row in family])
     for row in family:
-        said.add(first.get(row.id, seq), " ".join(row.known.written))
+        said[first.get(row.id, seq)] += row.known.written
     own = [row for row in rows if row.seq == seq]
     spoken = mentions_of(event, own)
     named = [
@@ -156,7 +148,7 @@ def _window(
         sources = _sources(reader, item.kind, item.id, grounds)
         if sources and max(sources) < seq and not set(sources) & set(before):
             for source in sources:
-                said.add(source, item.text)
+                said[source].append(item.text)
             yield item.text
 
 
