@@ -93,7 +93,8 @@ def events_of_messages(
     times = _Times()
     for number, message in enumerate(messages):
         try:
-            given = _time_of(message) if isinstance(message, Mapping) else None
+            times_said = map(message.get, ("at", "timestamp")) if isinstance(message, Mapping) else ()
+            given = next((one for one in times_said if one is not None), None)
             moment = default if given is None else as_datetime(given)
             for said in said_in(message, tools):
                 left_out = {LEFT_OUT: said.left_out} if said.left_out else {}
@@ -219,11 +220,6 @@ def _checked_call(call: object) -> Message:
             return {"type": "function_call", "id": outer.get("id"), **cast("Message", inside)}
         call = inside
     raise InvalidInput(f"the call of a tool is a mapping, not {type(call).__name__}.")
-
-
-def _time_of(message: Message) -> Any:
-    at = message.get("at")
-    return message.get("timestamp") if at is None else at
 
 
 def _is_of_a_tool(kind: object) -> bool:

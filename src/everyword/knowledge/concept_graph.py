@@ -15,11 +15,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import numpy as np
-from msgspec import Struct, field
-from msgspec.structs import fields
+from msgspec import Meta, Struct, convert, field
 from numpy.typing import NDArray
 
 from everyword.errors import InvalidSetting
@@ -463,18 +462,21 @@ def membership(event: str, concept: str, kind: EdgeKind, reason: str, weight: fl
 _LONGEST = 1 << 16  # bytes of a profile
 
 
-class Thresholds(Struct, frozen=True, kw_only=True):
+_Cosine = Annotated[float, Meta(ge=0, le=1)]
+
+
+class Thresholds(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Cosines, seen from the centre of the graph, from which on things belong together. See docs/folding.md."""
 
-    join: float = 0.6  # of an event and the mean of a concept that it joins
-    unsaid: float = 0.65  # the same, of an event that does not say what the concept is called
-    found: float = 0.5  # of an event and others that found a concept with it, on average
-    pair: float = 0.3  # of any two founders
-    merge: float = 0.85  # of two concepts that become one
-    neighbour: float = 0.2  # of two concepts that are related
+    join: _Cosine = 0.6  # of an event and the mean of a concept that it joins
+    unsaid: _Cosine = 0.65  # the same, of an event that does not say what the concept is called
+    found: _Cosine = 0.5  # of an event and others that found a concept with it, on average
+    pair: _Cosine = 0.3  # of any two founders
+    merge: _Cosine = 0.85  # of two concepts that become one
+    neighbour: _Cosine = 0.2  # of two concepts that are related
 
 
-class Profile(Struct, frozen=True, kw_only=True):
+class Profile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The settings of a domain."""
 
     name: str
@@ -506,21 +508,8 @@ def load_profile(name: str) -> Profile:
         if path.stat().st_size > _LONGEST:
             raise ValueError("it is too large")
         told = tomllib.loads(path.read_text(encoding="utf-8", errors="replace"))
-        unknown = sorted(told.keys() - {"prompt", "thresholds"})
-        if unknown:
-            raise ValueError(f"it has no setting {unknown[0]!r}")
-        thresholds = Thresholds(**_checked(told.get("thresholds", {})))
-        return Profile(name=path.stem, thresholds=thresholds, prompt=str(told.get("prompt", "")))
-    except (OSError, tomllib.TOMLDecodeError, TypeError, AttributeError, ValueError) as error:
+        return convert({**told, "name": path.stem}, Profile)
+    except (OSError, ValueError) as error:
         raise InvalidSetting(
             f"The profile {name!r} can't be read: {error}.", fix="See docs/folding.md for its form."
         ) from error
-
-
-def _checked(told: Any) -> dict[str, float]:
-    known = {one.name for one in fields(Thresholds)}
-    given = {str(key): float(value) for key, value in told.items()}
-    for key, value in given.items():
-        if key not in known or not 0 <= value <= 1:
-            raise ValueError(f"{key} = {value} is no threshold between 0 and 1")
-    return given

@@ -395,7 +395,9 @@ def _index(writer: Writer) -> NameIndex:
     state = writer.graph_state()
     kept = cast("tuple[int, int, NameIndex] | None", memo.pop(_INDEX, None))
     if kept is None or kept[0] != state.epoch:
-        index, after = NameIndex(writer.space, pins=pins_of(writer)), -1
+        # The merges and splits of entities that people made and did not undo.
+        pins = {id: to for edit in writer.edits() if not edit.undone for id, to in edit.pins.items()}
+        index, after = NameIndex(writer.space, pins=pins), -1
     else:
         _, after, index = kept
     if after != state.version:
@@ -406,15 +408,6 @@ def _index(writer: Writer) -> NameIndex:
 
 def _remember(writer: Writer, index: NameIndex, version: int) -> None:
     writer.memo()[_INDEX] = (writer.graph_state().epoch, version, index)
-
-
-def pins_of(writer: Writer) -> dict[str, str]:
-    """Read the merges and splits of entities that people made and did not undo."""
-    pins: dict[str, str] = {}
-    for edit in writer.edits():
-        if not edit.undone:
-            pins.update(edit.pins)
-    return pins
 
 
 def rehome(writer: Writer) -> None:
@@ -508,13 +501,9 @@ class _Lost(Struct):
     seqs: set[int] = field(default_factory=set[int])
 
     def add(self, row: MentionRow, event: Event) -> None:
-        self.written[_shown(row, event)] += 1
+        # By the spelling that was counted in the index.
+        self.written[speaker_of(event) or "" if row.start == SPEAKS else event.text[row.start : row.stop]] += 1
         self.seqs.add(row.seq)
-
-
-def _shown(row: MentionRow, event: Event) -> str:
-    """Return the spelling that was counted in the index."""
-    return speaker_of(event) or "" if row.start == SPEAKS else event.text[row.start : row.stop]
 
 
 def _left(writer: Writer, row: NameRow, lost: _Lost) -> NameRow | None:

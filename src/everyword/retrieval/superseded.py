@@ -268,7 +268,9 @@ class _Stated:
     @cached_property
     def _says_changed(self) -> bool:
         best, _ = self._best
-        return self._corrects or _CHANGED.search(best) is not None or _has_new(best, self._terms)
+        # It may also call the thing asked for "new".
+        new = any(self._terms & term_counts(found[1]).keys() for found in _NEW.finditer(best))
+        return self._corrects or _CHANGED.search(best) is not None or new
 
     def follows(self, older: _Stated, rule: NewestFirst) -> bool:
         """Tell whether this updates what the older one says."""
@@ -283,11 +285,6 @@ class _Stated:
         if self._wanted is Wanted.CHANGE or mine.speaker != its.speaker:
             return shared >= older.touched and self._says_changed
         return bool(shared) and len(shared & older.touched) >= rule.share * len(older.touched)
-
-
-def _has_new(sentence: str, terms: AbstractSet[int]) -> bool:
-    """Tell whether a sentence calls the thing asked for "new"."""
-    return any(terms & term_counts(found[1]).keys() for found in _NEW.finditer(sentence))
 
 
 def _moved(order: Sequence[Hit], newer: Sequence[Hit], older: Hit) -> list[Hit]:

@@ -87,7 +87,6 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 LONGEST_NAME = 80  # characters of a name in a line; stored names may have a thousand
-INDENT = "    "  # before each line of a text but the first
 NO_SPEAKER = "(no speaker)"
 
 # Characters that separate fields in our lines, and look-alikes that compatibility normalisation does not cover.
@@ -110,9 +109,9 @@ def within_line(text: str) -> str:
     return visible(text.removesuffix("\r")).replace("\n", REPLACEMENT)
 
 
-def indented(text: str, indent: str = INDENT) -> str:
+def indented(text: str) -> str:
     """Indent each line of a text but the first."""
-    return visible(text.replace("\r\n", "\n")).replace("\n", f"\n{indent}")
+    return visible(text.replace("\r\n", "\n")).replace("\n", "\n    ")
 
 
 def name(text: str, longest: int = LONGEST_NAME) -> str:

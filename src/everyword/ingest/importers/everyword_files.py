@@ -13,7 +13,7 @@ from everyword.ingest.importers.sources import Format, Source
 from everyword.ingest.importers.streaming import first_records, json_lines
 from everyword.ingest.validation import RECORD
 from everyword.storage.opening import is_memory, open_log
-from everyword.types.events import Event, Json
+from everyword.types.events import Json
 from everyword.types.serialization import event_to_json
 
 # Our own JSONL, as `export` writes it, or any JSONL with a `text` per line.
@@ -82,7 +82,8 @@ def _read_own_file(source: Source, part: str, after: Position | None) -> Iterato
                 elif event.record is not None:
                     one = replace(AN_EDIT, where=f"event {number}")
                 else:
-                    one = Read(event=_event_fields(event))
+                    one = Read(event=event_to_json(event))
+                    one.event.pop("text_bytes", None)  # only JSON needs it
                 yield replace(one, position={"seq": number})
     except StoreError as error:
         raise InvalidInput(f"{part} can't be read as a memory: {error.detail}", fix=error.fix) from error
@@ -97,12 +98,6 @@ def _chosen(part: str, counts: dict[str, int], wanted: Json) -> str:
             fix=f"Name one of them with --space: {', '.join(sorted(counts)[:10])}.",
         )
     return next(iter(counts))
-
-
-def _event_fields(event: Event) -> dict[str, Json]:
-    fields = event_to_json(event)
-    fields.pop("text_bytes", None)  # only JSON needs it
-    return fields
 
 
 OWN_FILE = Format("memory", (), _recognise_own_file, _read_own_file, GROWS=True, OURS=True)

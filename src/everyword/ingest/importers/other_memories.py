@@ -8,6 +8,7 @@ import pickletools
 import sqlite3
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -78,7 +79,7 @@ def _connected(path: Path) -> sqlite3.Connection:
     # file open, since SQLite would otherwise create a log beside it and leave it there.
     for how in ("immutable=1",) if _is_idle(path) else ("mode=ro",) if _has_log(path) else ("mode=ro", "immutable=1"):
         connection = sqlite3.connect(f"{address}?{how}", uri=True, check_same_thread=False)
-        connection.text_factory = _decoded
+        connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         try:
             connection.execute(named_queries(_QUERIES)["probe"]).fetchone()
         except sqlite3.OperationalError:
@@ -106,10 +107,6 @@ def _has_log(path: Path) -> bool:
 def _head(path: Path) -> bytes:
     with opened(path) as file:
         return file.read(_HEAD_BYTES)
-
-
-def _decoded(content: bytes) -> str:
-    return content.decode("utf-8", "replace")
 
 
 # A mem0 store: its history (`history.db`), and its memories if they are in a local Qdrant (`storage.sqlite`).
@@ -224,18 +221,14 @@ class _InertUnpickler(pickle.Unpickler):
 _PUTS = frozenset(("PUT", "BINPUT", "LONG_BINPUT"))  # they make room up to a number
 
 
-def _steps(content: bytes) -> Iterator[tuple[str, int]]:
-    """List the steps of a pickle that have a number."""
-    return ((step.name, number) for step, number, _ in pickletools.genops(content) if isinstance(number, int))
-
-
 def _point(content: object) -> tuple[str, Record]:
     """Read a point's id and payload from its pickle."""
     if not isinstance(content, bytes):
         return "", Record()
     try:
-        if any(name in _PUTS and place > len(content) for name, place in _steps(content)):
-            return "", Record()  # it would fill the memory of the machine with room for what is not there
+        for step, place, _ in pickletools.genops(content):
+            if step.name in _PUTS and isinstance(place, int) and place > len(content):
+                return "", Record()  # it would fill the memory of the machine with room for what is not there
         point = _InertUnpickler(io.BytesIO(content)).load()
     except Exception:  # a broken pickle can raise anything
         return "", Record()

@@ -38,6 +38,7 @@ def extractor_of(name: str, model: str) -> str:
 SAID_WORDS = 0.5
 _words = finder("ALNUM(?:['’-]ALNUM)*")
 _NUMBER = re.compile(r"\d+")
+# A word that does not begin a sentence.
 _NAME = re.compile(r"(?<!^)(?<![.!?:] )(?<![\w'’-])[^\W\d_][\w’'-]+")
 _POSSESSIVE = re.compile(r"['’]s?$")
 
@@ -58,7 +59,8 @@ def beyond(text: str, said: Sequence[str], names: Iterable[str] = ()) -> str | N
     if number is not None:
         return f"nobody said {number}"
     folded = whole.casefold()
-    name = next((word for word in _names(text) if word.casefold() not in folded), None)
+    names_in = (_POSSESSIVE.sub("", word) for word in _NAME.findall(text) if word[0].isupper())
+    name = next((word for word in names_in if word.casefold() not in folded), None)
     return None if name is None else f"nobody said {name}"
 
 
@@ -98,13 +100,6 @@ def as_written(label: str, said: Sequence[str]) -> str:
         return word if word in written and small not in written else small
 
     return _words(label).sub(cased, label)
-
-
-def _names(text: str) -> Iterable[str]:
-    """Give words in capitals that do not begin a sentence."""
-    for match in _NAME.finditer(text):
-        if match[0][0].isupper():
-            yield _POSSESSIVE.sub("", match[0])
 
 
 # Content of statements
