@@ -304,7 +304,7 @@ def _is_word(value: str) -> bool:
 def _is_hyphenated(value: str) -> bool:
     """Check for the form of `correct-horse-battery-staple`."""
     words = value.split("-")
-    return len(words) >= 4 and all(word.isalpha() and word.islower() for word in words) and not _is_placeholder(value)
+    return len(words) >= 4 and all(word.isalpha() and word.islower() for word in words)
 
 
 def _is_plain_password(value: str) -> bool:
@@ -411,7 +411,7 @@ def _is_environment(match: re.Match[str]) -> bool:
 
 def _if_stated(match: re.Match[str], value: str) -> bool:
     """Accept "the password is Tr0ub4dor" but not "the password is wrong" or "the password is sha256"."""
-    if _is_placeholder(value) or _is_description(value):
+    if _is_description(value):
         return False
     odd = any(char in "!@#$%^&*?_+=~" for char in value) or (value.lower() != value and value.upper() != value)
     if len(value) > _SHORTEST_QUOTED and _is_mixed(value) and odd:
@@ -428,9 +428,8 @@ def _if_stated(match: re.Match[str], value: str) -> bool:
 
 def _if_named_for(match: re.Match[str], value: str) -> bool:
     """Accept "password for the printer: hunter2xyz" but not "password for the printer: see page12"."""
-    if _is_placeholder(value) or _is_description(value) or _is_path(value):
-        return False
-    return _is_plain_password(value) and _ends_clause(match, value)
+    fits = _is_plain_password(value) and not _is_description(value) and not _is_path(value)
+    return fits and _ends_clause(match, value)
 
 
 def _if_passphrase(_match: re.Match[str], value: str) -> bool:
@@ -441,8 +440,7 @@ def _if_passphrase(_match: re.Match[str], value: str) -> bool:
 
 def _if_option_value(_match: re.Match[str], value: str) -> bool:
     """Accept `--password hunter2xyz` but not `--password sha256`."""
-    fits = _is_mixed(value) and len(value) > _SHORTEST_QUOTED
-    return fits and not _is_placeholder(value) and not _is_description(value)
+    return _is_mixed(value) and len(value) > _SHORTEST_QUOTED and not _is_description(value)
 
 
 def _if_beside_user(match: re.Match[str], value: str) -> bool:
@@ -454,28 +452,18 @@ def _if_beside_user(match: re.Match[str], value: str) -> bool:
 def _if_login(match: re.Match[str], value: str) -> bool:
     """Accept `login: ana@example.org / hunter2xyz` but not `login: ana@example.org / Berlin`."""
     word = "@" in match["user"] and _is_word(value) and value.islower() and _ends_clause(match, value)
-    return not _is_placeholder(value) and not _is_path(value) and (word or _is_unquoted_password(value))
+    return not _is_path(value) and (word or _is_unquoted_password(value))
 
 
 def _if_login_line(match: re.Match[str], value: str) -> bool:
     """Require a line of only an address and a password: `ana@example.org:hunter2xyz`."""
     line = _text_before(match, 80).rpartition("\n")[2]
-    if "/" in value or not _re(r"[\w.+-]{1,64}").fullmatch(line):
-        return False
-    return _is_unquoted_password(value) and not _is_placeholder(value)
+    return "/" not in value and bool(_re(r"[\w.+-]{1,64}").fullmatch(line)) and _is_unquoted_password(value)
 
 
 def _if_tagged(match: re.Match[str], value: str) -> bool:
     shortest = _SHORTEST_QUOTED if _re("pass|pwd").search(match["name"]) else _SHORTEST_KEY
-    return len(value) >= shortest and _is_mixed(value) and not _is_placeholder(value) and not _is_path(value)
-
-
-def _unless_placeholder(_match: re.Match[str], value: str) -> bool:
-    return not _is_placeholder(value)
-
-
-def _if_bearer(_match: re.Match[str], value: str) -> bool:
-    return _is_mixed(value) and not _is_placeholder(value)
+    return len(value) >= shortest and _is_mixed(value) and not _is_path(value)
 
 
 def _code_before(match: re.Match[str]) -> Iterator[Span]:
@@ -681,9 +669,15 @@ def _token(name: str, pattern: str, *keywords: str, example: str = "", check: Ch
     return Rule(name, shown, keywords, whole, check, in_long_word=True, anchored=not keywords[0].startswith(_INFIXES))
 
 
-def _words(name: str, example: str, keywords: Iterable[str], pattern: str, check: Check, closing: str = "") -> Rule:
-    """Make a rule for a value after certain words, in upper or lower case."""
-    return Rule(name, example, tuple(keywords), pattern, check, ignore_case=True, closing=closing)
+def _words(
+    name: str, example: str, keywords: Iterable[str], pattern: str, check: Check | None = None, closing: str = ""
+) -> Rule:
+    """Make a rule for a value after certain words, in upper or lower case; a placeholder is no value."""
+
+    def accepts(match: re.Match[str], value: str) -> bool:
+        return not _is_placeholder(value) and (check is None or check(match, value))
+
+    return Rule(name, example, tuple(keywords), pattern, accepts, ignore_case=True, closing=closing)
 
 
 def _number(
@@ -812,11 +806,11 @@ RULES: tuple[Rule, ...] = (
          ignore_case=True, each=_cookie_values),
     _words("authorization", "Authorization: Basic …", ("authorization",),
            r"""authorization\\?["']?\s{0,3}[:=]\s{0,3}\\?["']?(?:bearer|basic|token|digest|apikey|bot)\s{1,3}"""
-           r"(?P<secret>[A-Za-z0-9+/=._~-]{8,8000})", _unless_placeholder),
+           r"(?P<secret>[A-Za-z0-9+/=._~-]{8,8000})"),
     _words("bearer token", "bearer …", ("bearer",),
-           r"\bbearer\s{1,3}(?P<secret>[A-Za-z0-9+/=._~-]{20,8000})", _if_bearer),
+           r"\bbearer\s{1,3}(?P<secret>[A-Za-z0-9+/=._~-]{20,8000})", lambda _, value: _is_mixed(value)),
     _words("password in url", "postgres://ana:…@db", ("://",),
-           r"://[^\s/:@\"'<>]{0,100}:(?P<secret>[^\s/\"'<>]{2,200})@[A-Za-z0-9\[]", _unless_placeholder),
+           r"://[^\s/:@\"'<>]{0,100}:(?P<secret>[^\s/\"'<>]{2,200})@[A-Za-z0-9\[]"),
     # Passwords. After the name comes a sign, in Markdown perhaps bold; or `value: ...` follows `name: DB_PASSWORD`. The
     # value may be on the next line, or after an empty one.
     Rule("password", "password: … api_key=… wifi password: sunflower", _NAME_KEYWORDS,
@@ -830,10 +824,10 @@ RULES: tuple[Rule, ...] = (
     _words("password", "--password …", ("pass", "token", "api", "secret"),
            r"(?<=-)(?:password|passwd|pass|token|api-?key|secret)[ =][\"']?(?P<secret>[^\s\"'<>$%{}()\[\]]{6,250})",
            _if_option_value, _CLOSING),
-    _words("passphrase", "my passphrase is correct horse …", ("passphrase",),
+    Rule("passphrase", "my passphrase is correct horse …", ("passphrase",),
            rf"passphrase(?:\s{{1,2}}(?:{_PREPOSITION})(?:{_OWNER_WORD}){{1,4}}?)?{_LINK}"
            r"(?P<secret>[a-z]{3,12}(?: [a-z]{3,12}){2,9})(?=[\"'`.,;!]{0,3}(?:\s{0,3}$|\s{0,3}\n|[\"'`.,;!]\s))",
-           _if_passphrase),
+           _if_passphrase, ignore_case=True),
     _words("password", "my password is sunflower", _PASSWORD_KEYWORDS,
            r"\b(?:password|passphrase|passcode|passwort|kennwort|contrase[nñ]a|mot de passe|senha|pwd|pw)"
            rf"(?P<of>(?:{_OWNER_WORD}){{0,4}}?)(?:\s{{1,2}}(?P<verb>is|was|to|ist|lautet|es|est|é)|['’]s)"
@@ -856,8 +850,7 @@ RULES: tuple[Rule, ...] = (
     _words("password", "ana@example.org:…", ("@",),
            r"@[\w-]{1,60}(?:\.[\w-]{1,30}){1,4}:(?P<secret>[^\s:]{6,100})(?=\s|$)", _if_login_line),
     _words("password", "machine example.org login ana password …", ("machine",),
-           r"\bmachine\s{1,4}[\w-]{1,63}\.\S{1,200}\s{1,8}login\s{1,4}\S{1,200}\s{1,8}password\s{1,4}(?P<secret>\S{1,200})",
-           _unless_placeholder),
+           r"\bmachine\s{1,4}[\w-]{1,63}\.\S{1,200}\s{1,8}login\s{1,4}\S{1,200}\s{1,8}password\s{1,4}(?P<secret>\S{1,200})"),
     Rule("password", "curl -u ana:… sshpass -p … mysql -p… docker login -p … jdbc:oracle:thin:scott/…@db",
          ("curl", "sshpass", "mysql", "mariadb", "redis-cli", "login ", "ldap", "zip ", "sqlcmd", "sqlplus", "jdbc:o"),
          r"(?:\bcurl\b(?:[^\nc]|c(?!url )){0,200}?\s(?:-u|--user)[ =]?[\"']?[\w.@+-]{1,100}:|\bsshpass\s{1,4}-p\s{0,3}|"
@@ -865,7 +858,7 @@ RULES: tuple[Rule, ...] = (
          r"(?:(?<=docker )|(?<=podman )|(?<=helm registry )|(?<=oc )|(?<=az ))login\s[^\n]{0,120}?-p\s{1,3}|"
          r"\bldap[a-z]{3,8}\s[^\n]{0,120}?-w\s{1,3}|(?:\b|(?<=\bun))zip\s[^\n]{0,60}?-P\s{1,3}|"
          r"\bsqlcmd\s[^\n]{0,120}?-P\s{0,3}|\bsqlplus\s[^\n/]{0,60}/|\bjdbc:oracle:[a-z]{2,5}:[^\s/:@]{1,60}/)"
-         r"[\"']?(?P<secret>[^\s\"'$<{@/-][^\s\"'@]{2,200})", _unless_placeholder),
+         r"[\"']?(?P<secret>[^\s\"'$<{@/-][^\s\"'@]{2,200})", lambda _, value: not _is_placeholder(value)),
     Rule("password", "a table with a row or column `password`", _NAME_KEYWORDS,
          rf"{_NAME}[\"'`*_: ]{{0,5}}[ \t]{{0,60}}(?=[|,;\t]|\r?\n|$)", ignore_case=True, each=_in_lines),
     Rule("password", "the same in HTML", ("<tr",), _HTML_ROW, ignore_case=True, each=_in_html_rows),
