@@ -33,44 +33,24 @@ from everyword.text.dates.tense import YEAR_WORDS, DateContext, Rule, full_year,
 # Words for dates and numbers, and parts of patterns built from them. Patterns are matched at a given position, ignore
 # case, and treat only ASCII as letters. Every repetition is bounded, so that matching takes linear time.
 
-MONTHS = {
-    name: number
-    for number, names in enumerate(
-        "january jan,february feb,march mar,april apr,may,june jun,july jul,august aug,september sept sep,october oct,"
-        "november nov,december dec".split(","),
-        start=1,
-    )
-    for name in names.split()
-}
+_MONTHS = (
+    "january jan,february feb,march mar,april apr,may,june jun,july jul,august aug,september sept sep,october oct,"
+    "november nov,december dec"
+)
+MONTHS = {name: number for number, names in enumerate(_MONTHS.split(","), 1) for name in names.split()}
 # Months that are also a verb, a modal or a first name: they need a preposition or a number beside them.
 AMBIGUOUS_MONTHS = frozenset("march april may june august".split())
 SHORT_MONTHS = frozenset(name for name in MONTHS if len(name) <= 4 and name not in {"may", "june", "july"})
 
-WEEKDAYS = {
-    name: number
-    for number, names in enumerate(
-        "monday mon,tuesday tues tue,wednesday wed,thursday thurs thur thu,friday fri,saturday sat,sunday sun".split(
-            ","
-        )
-    )
-    for name in names.split()
-}
+_WEEKDAYS = "monday mon,tuesday tues tue,wednesday wed,thursday thurs thur thu,friday fri,saturday sat,sunday sun"
+WEEKDAYS = {name: number for number, names in enumerate(_WEEKDAYS.split(",")) for name in names.split()}
 WEEKDAY_HEADS = " ".join(WEEKDAYS)
 SHORT_WEEKDAYS = frozenset(name for name in WEEKDAYS if not name.endswith("day"))
 
 _ONES = "one two three four five six seven eight nine ten eleven twelve".split()
-NUMBERS = {word: number for number, word in enumerate(_ONES, start=1)} | {
-    "thirteen": 13,
-    "fourteen": 14,
-    "fifteen": 15,
-    "sixteen": 16,
-    "eighteen": 18,
-    "twenty": 20,
-    "thirty": 30,
-    "forty": 40,
-    "fifty": 50,
-    "a dozen": 12,
-}
+_TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50}
+_TEENS = {"thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16, "eighteen": 18}
+NUMBERS = {word: number for number, word in enumerate(_ONES, start=1)} | _TEENS | _TENS | {"a dozen": 12}
 _FIRST_ORDINALS = (
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
     "sixteenth seventeenth eighteenth nineteenth twentieth"
@@ -535,16 +515,10 @@ _PERIOD_RULES: tuple[Rule, ...] = (
 _VAGUE_DAYS = {"recently": 30, "lately": 30, "the other": 10}
 _A_WHILE = 365  # "a while ago"
 _ROUND_ABOUT = 1  # units by which "about two weeks ago" may be off
-UNITS = {
-    "week": Granularity.WEEK,
-    "month": Granularity.MONTH,
-    "year": Granularity.YEAR,
-    "weekend": Granularity.WEEKEND,
-    "quarter": Granularity.QUARTER,
-    "decade": Granularity.DECADE,
-}
+UNITS = {unit: Granularity(unit) for unit in "week month year weekend quarter decade".split()}
 _SECONDS = {"second": 1, "minute": MINUTE, "hour": HOUR}
-_SMALLER = {  # a half is counted in the smaller unit: its name and number
+# A half is counted in the smaller unit: its name and number.
+_SMALLER = {
     "decade": ("year", 10),
     "year": ("month", 12),
     "month": ("day", 30),
