@@ -28,14 +28,9 @@ _IGNORED = frozenset(
 KNOWN_MEMBERS = _READ | _IGNORED
 _TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 _MARKED = {
-    "image": "image",
-    "image_url": "image",
-    "input_image": "image",
-    "document": "file",
-    "file": "file",
-    "input_file": "file",
-    "input_audio": "audio",
-    "audio": "audio",
+    **dict.fromkeys(("image", "image_url", "input_image"), "image"),
+    **dict.fromkeys(("document", "file", "input_file"), "file"),
+    **dict.fromkeys(("input_audio", "audio"), "audio"),
 }
 _UNSAID = ("thinking", "redacted_thinking", "reasoning")
 _KNOWN = (*_TEXTS, *_MARKED, *_UNSAID, "tool_use", "tool_result", "function_call", "function_call_output")

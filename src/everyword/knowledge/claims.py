@@ -127,16 +127,7 @@ def compared_as(name: str | None) -> str | None:
 
 
 LEAST_CONFIDENCE = 0.5  # of a statement that makes a claim
-_KINDS = frozenset(
-    (
-        StatementKind.ATTRIBUTE,
-        StatementKind.FACT,
-        StatementKind.PREFERENCE,
-        StatementKind.RELATIONSHIP,
-        StatementKind.HABIT,
-        StatementKind.EVENT,
-    )
-)
+_KINDS = frozenset(map(StatementKind, "attribute fact preference relationship habit event".split()))
 # Dates of a state that is over: "from 2015 to 2019", "until March".
 _FROM_TO = re.compile(r"(?:from|between)\s.+\s(?:to|until|till|through|and)\s", re.IGNORECASE)
 _UNTIL = re.compile(r"(?:until|till|up to)\s", re.IGNORECASE)

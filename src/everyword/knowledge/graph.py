@@ -254,11 +254,7 @@ def _edited(draft: FactDraft, event: Event) -> FactDraft:
 def _claims_under(writer: Writer, statement_id: str) -> list[FactDraft]:
     """List the claims that rest on the words of a statement."""
     statement, own, claims = _stated_at(writer, statement_id)
-    return [
-        one
-        for one in claims
-        if statement is not None and not one.voids and one.object and _rests_on(one, statement, own)
-    ]
+    return [one for one in claims if statement is not None and not one.voids and _rests_on(one, statement, own)]
 
 
 def _undone_with(writer: Writer, statement_id: str) -> list[FactDraft]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from everyword.types.graph import ANY, RELATIONS, Fact, FactDraft, Relation, fact_id
+from everyword.types.graph import RELATIONS, Fact, FactDraft, Relation, fact_id
 from everyword.types.trust import trust_of
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
@@ -85,9 +85,6 @@ def _lasting(drafts: list[FactDraft]) -> list[Fact]:
 
 def _points(draft: FactDraft) -> list[_Point]:
     points: list[_Point] = []
-    if draft.object == ANY:  # it ends whatever holds: nothing begins with it, whatever times it has
-        moment = draft.valid_to or draft.recorded_at
-        return [_Point(max(draft.ended_by or moment, moment), False, ANY, moment, draft)]
     if draft.valid_from is not None:
         moment = max(draft.begun_by or draft.valid_from, draft.valid_from)
         points.append(_Point(moment, True, draft.object, draft.valid_from, draft))
@@ -96,8 +93,6 @@ def _points(draft: FactDraft) -> list[_Point]:
     if draft.valid_to is not None:
         moment = max(draft.ended_by or draft.valid_to, draft.valid_to)
         points.append(_Point(moment, False, draft.object, draft.valid_to, draft))
-    if not points:  # nothing was said of when: it was true when it was said
-        points.append(_Point(_said(draft), True, draft.object, _said(draft), draft))
     return points
 
 
@@ -154,11 +149,7 @@ class _Sweep:
                 made[0].closed.append(other)
 
     def end(self, point: _Point) -> None:
-        """Take in that something had ended; ANY ends whatever holds, and says nothing where nothing does."""
-        if point.object == ANY:
-            for object in list(self.live):
-                self.end(point._replace(object=object))
-            return
+        """Take in that something had ended."""
         held = self.live.get(point.object)
         if held is not None and _level(point.draft) < _highest(held.sources):
             return
@@ -177,11 +168,6 @@ class _Sweep:
             self.runs.append(run)
             self.latest[point.object] = run
             self.known = max(self.known, end)
-
-
-def _said(draft: FactDraft) -> datetime:
-    """Tell when a claim was made: one that is dated after it was recorded was made then."""
-    return min(draft.said_at, draft.recorded_at)
 
 
 def _level(draft: FactDraft) -> int:
@@ -204,7 +190,7 @@ def _happened(drafts: list[FactDraft]) -> list[Fact]:
     """What happened is one fact for each time at which it began."""
     runs: dict[datetime, _Run] = {}
     for draft in drafts:
-        start = draft.valid_from or draft.holds_at or _said(draft)
+        start = draft.valid_from or draft.holds_at or draft.said_at
         run = runs.setdefault(start, _Run(object=draft.object, start=start, last=start, earliest=start, end=start))
         run.end = max(run.end or start, draft.valid_to or start)
         run.sources.add(draft)

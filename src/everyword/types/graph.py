@@ -16,7 +16,6 @@ from everyword.types.events import DEFAULT_SPACE, Span, fingerprint
 
 ENTITY_PREFIX = "en_"
 FACT_PREFIX = "fa_"
-ANY = ""  # object of a claim that ends whatever holds: "I was fired" names no employer
 
 
 class EntityType(StrEnum):
@@ -131,7 +130,7 @@ class FactDraft(Struct, frozen=True, kw_only=True):
     subject: str  # id of an entity
     subject_name: str
     relation: str
-    object: str  # id of an entity, or the folded words where the object is no entity; ANY only ends
+    object: str  # id of an entity, or the folded words where the object is no entity
     object_name: str
     event_id: str
     span: Span

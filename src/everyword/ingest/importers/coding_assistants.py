@@ -208,22 +208,16 @@ CLAUDE_CODE = Format(
 
 _REPEATED = {"user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content"}
 _CALLS = {
-    "function_call": "arguments",
+    **dict.fromkeys(("function_call", "tool_search_call"), "arguments"),
+    **dict.fromkeys(("local_shell_call", "web_search_call"), "action"),
     "custom_tool_call": "input",
-    "local_shell_call": "action",
-    "web_search_call": "action",
-    "tool_search_call": "arguments",
 }
 _RESULTS = {"function_call_output", "custom_tool_call_output", "local_shell_call_output", "tool_search_output"}
 _NOT_MESSAGES = {"reasoning", "ghost_snapshot", "compaction", "compaction_summary", "image_generation_call", "other"}
 # Text that the program adds to the user's messages.
 _INSERTED = (
-    "<turn_aborted>",
-    "<environment_context>",
-    "<user_instructions>",
-    "<permissions instructions>",
-    "# AGENTS.md instructions",
-    "<INSTRUCTIONS>",
+    *("<turn_aborted>", "<environment_context>", "<user_instructions>", "<permissions instructions>"),
+    *("# AGENTS.md instructions", "<INSTRUCTIONS>"),
 )
 _ID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 
