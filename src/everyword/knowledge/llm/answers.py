@@ -320,9 +320,9 @@ def _fact(scene: Scene, answered: Entry) -> ToldFact:
         target = _words(scene, answered["object"].strip(" .,!\"'"), quote)
     else:
         target = _whom(scene, answered["object"], quote)
-        if (_type(scene, target) is EntityType.PERSON) != (relation.object is EntityType.PERSON) and not (
-            relation.name == "owns_pet"  # a pet has a person's name
-        ):
+        type = next((one.type for one in scene.named if one.span == target), EntityType.PERSON)
+        fits = (type is EntityType.PERSON) == (relation.object is EntityType.PERSON)
+        if not fits and relation.name != "owns_pet":  # a pet has a person's name
             raise Refused(f"{relation.name} can't have such an object: {answered['object'][:LONGEST_OBJECT]}")
     if subject == target:
         raise Refused("its subject is its object")
@@ -374,11 +374,6 @@ def _words(scene: Scene, words: str, quote: Span) -> Span:
     if start < 0 or len(said.lower()) != len(said):
         raise Refused(f"its object is not in the quote: {words}")
     return Span(quote.start + start, quote.start + start + len(words))
-
-
-def _type(scene: Scene, place: Span | None) -> EntityType:
-    found: Named | None = next((one for one in scene.named if one.span == place), None)
-    return EntityType.PERSON if found is None else found.type
 
 
 def _time(scene: Scene, quote: Span, words: str | None, *, beside: bool) -> DateMention | None:
@@ -441,19 +436,14 @@ _SPAN_OF = {
 }
 
 
-def _ended(date: DateMention | None, at: datetime) -> When:
-    if date is None:
-        return When(valid_to=at)
-    return When(valid_to=date.start, ended_by=_by(date, at))
-
-
 def _when_told(course: Course, began: DateMention | None, ended: DateMention | None, at: datetime) -> When:
     """Tell when a claim is true whose times somebody else pointed at."""
     if course is Course.HAPPENED:
         return When(valid_from=began.start, valid_to=min(began.end, at)) if began else When(valid_from=at, valid_to=at)
     since, by = (None, None) if began is None else (began.start, _by(began, at))
     if course is Course.ENDED:
-        return _ended(ended, at)._replace(valid_from=since, begun_by=by)
+        until, over = (at, None) if ended is None else (ended.start, _by(ended, at))
+        return When(valid_from=since, begun_by=by, valid_to=until, ended_by=over)
     if course is Course.BEGAN and began is None:
         since = by = at
     return When(valid_from=since, begun_by=by, holds_at=at if course is Course.HOLDS else None)

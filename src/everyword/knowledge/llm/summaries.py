@@ -190,7 +190,8 @@ def _summarise(engine: Engine, llm: LLM, job: Job) -> int:
             writer.file.fail_job(job, error="Some of its events were forgotten meanwhile.", due_at=engine.now())
             return 0
         if writer.file.finish_jobs([job]):
-            writer.put_written(_row(session, count, written))
+            body = json.dumps([[one.text, one.event_ids] for one in written.sentences], ensure_ascii=True)
+            writer.put_written(WrittenRow(session, count, written.extractor, len(written.refused), body))
             owe_summary(writer, session, now=engine.now())  # it may have grown meanwhile
     return 1
 
@@ -201,8 +202,3 @@ def _events(reader: Reader, session: str) -> tuple[int, list[Event]]:
     chosen = _evenly(seqs, _MOST_READ)
     events = reader.fetch(chosen)
     return len(seqs), [events[seq] for seq in chosen if seq in events]
-
-
-def _row(session: str, events: int, written: WrittenSummary) -> WrittenRow:
-    body = json.dumps([[one.text, one.event_ids] for one in written.sentences], ensure_ascii=True)
-    return WrittenRow(session, events, written.extractor, len(written.refused), body)
