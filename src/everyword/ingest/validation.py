@@ -96,23 +96,12 @@ def _draft(
     from everyword.ingest.redaction.redact import redact_event  # imported here: reading needs no redaction
 
     clean, found = redact_event(checked, rules)
-    text, key, session, speaker = (clean[name] for name in ("text", "key", "session", "speaker"))
+    clean["wing"] = _wing(clean["wing"], wing)
     moment = to_micros(at)
-    content = content_hash(text, session, speaker, moment[0])
-    raw_id = identity_of(key, content)
-    event = Event(
-        text=text,
-        id=event_id(raw_id),
-        key=key,
-        wing=_wing(clean["wing"], wing),
-        session=session,
-        speaker=speaker,
-        role=clean["role"],
-        source=_source(fields.get("source"), clean["role"]).value,
-        at=at,
-        recorded_at=at,
-        meta=clean["meta"],
-    )
+    content = content_hash(clean["text"], clean["session"], clean["speaker"], moment[0])
+    raw_id = identity_of(clean["key"], content)
+    source = _source(fields.get("source"), clean["role"]).value
+    event = Event(**clean, id=event_id(raw_id), source=source, at=at, recorded_at=at)
     recorded_at = fields.get("recorded_at") if keep_recorded_at else None
     return Draft(
         event=event,

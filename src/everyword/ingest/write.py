@@ -197,30 +197,17 @@ def write_record(
     """
     editor = _DEFAULT_EDITOR if by is None else checked_name("by", by, engine.settings)
     clean, _ = redact_event({"text": text, "wing": wing, "speaker": editor}, rules_of(engine.settings, redact))
-    text, wing, editor = clean["text"], clean["wing"], clean["speaker"]
 
     def draft() -> Draft:
         with engine.store.reader(space) as reader:
             number = reader.count_records() + 1
         at = engine.clock()
-        event = Event(
-            text=text,
-            wing=wing,
-            speaker=editor,
-            at=at,
-            recorded_at=at,
-            meta={**payload, BY: editor, EVENTS: list(dict.fromkeys(events)), NUMBER: number},
-            record=kind.value,
-        )
+        meta = {**payload, BY: clean["speaker"], EVENTS: list(dict.fromkeys(events)), NUMBER: number}
+        event = Event(**clean, at=at, recorded_at=at, meta=meta, record=kind.value)
         content = content_of(event)
         raw_id = identity_of(None, content)
-        return Draft(
-            event=replace(event, id=event_id(raw_id)),
-            raw_id=raw_id,
-            content=content,
-            moment=to_micros(at),
-            terms=terms_of({}),
-        )
+        event = replace(event, id=event_id(raw_id))
+        return Draft(event=event, raw_id=raw_id, content=content, moment=to_micros(at), terms=terms_of({}))
 
     return write_draft(engine, space, draft)
 
