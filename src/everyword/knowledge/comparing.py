@@ -192,20 +192,13 @@ def begun(draft: StatementDraft, plan: StatementDraft) -> StatementDraft | None:
     told = draft.valid_from or draft.valid_to
     # "In September", said to be done on the 20th, may have been that day.
     since = plan.date.start if plan.date is not None and (told is None or plan.date.end <= told) else told
+    kept = "content category quote span speaker about confidence entities value".split()
     return StatementDraft(
+        **{name: getattr(plan, name) for name in kept},
         kind=StatementKind.EVENT,
-        content=plan.content,
-        category=plan.category,
-        quote=plan.quote,
         event_id=draft.event_id,
-        span=plan.span,
-        speaker=plan.speaker,
-        about=plan.about,
-        confidence=plan.confidence,
         valid_from=since,
-        entities=plan.entities,
         slot=Slot(plan.about or "", relation.name),
-        value=plan.value,
         stance=Stance.CHANGED,
     )
 

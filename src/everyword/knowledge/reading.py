@@ -223,18 +223,8 @@ def to_body(reading: EventReading, compared: dict[str, str] | None = None) -> st
     body: dict[str, Any] = {
         "names": [[*one.span, one.type, round(one.confidence, 2)] for one in reading.names],
         "statements": [
-            [
-                *one.span,
-                one.kind,
-                one.mode,
-                one.state,
-                one.about,
-                one.relation,
-                one.value,
-                round(one.confidence, 3),
-                round(one.lasting, 3),
-                one.relation_confidence,
-            ]
+            [*one.span, one.kind, one.mode, one.state, one.about, one.relation, one.value]
+            + [round(chance, 3) for chance in (one.confidence, one.lasting, one.relation_confidence)]
             for one in reading.statements
         ],
     }
@@ -250,20 +240,11 @@ def from_body(event: Event, body: str) -> EventReading:
     names = [ReadName(Span(a, b), event.text[a:b], type, score) for a, b, type, score in held["names"]]
     statements = [
         ReadStatement(
-            span=Span(a, b),
-            quote=event.text[a:b],
-            kind=kind,
-            mode=mode,
-            state=state,
-            about=about,
-            relation=relation,
-            value=Span(*value) if value else None,
-            date=said_date(text, Span(a, b), event.at, kind=kind, state=state),
-            confidence=score,
-            lasting=lasting,
-            relation_confidence=likely,
+            *(Span(a, b), event.text[a:b], kind, mode, state, about, relation, Span(*value) if value else None),
+            said_date(text, Span(a, b), event.at, kind=kind, state=state),
+            *chances,
         )
-        for a, b, kind, mode, state, about, relation, value, score, lasting, likely in held["statements"]
+        for a, b, kind, mode, state, about, relation, value, *chances in held["statements"]
     ]
     return EventReading(tuple(names), tuple(statements))
 
