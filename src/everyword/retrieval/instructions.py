@@ -107,17 +107,8 @@ def end_with_instructions(hits: Sequence[Hit], rules: Sequence[Excerpt], k: int)
     kept = list(hits[: k - len(new)])
     for event, seq, span, at, by in new:
         score = Score(stage=STAGE, score=0.0, why="a standing instruction that may bear on it")
-        kept.append(
-            Hit(
-                event=event,
-                score=kept[-1].score - _STEP if kept else 0.0,
-                span=span,
-                scores=(score,),
-                seq=seq,
-                replaced_at=at,
-                replaced_by=by,
-            )
-        )
+        below = kept[-1].score - _STEP if kept else 0.0
+        kept.append(Hit(event=event, score=below, span=span, scores=(score,), seq=seq, replaced_at=at, replaced_by=by))
     return kept
 
 

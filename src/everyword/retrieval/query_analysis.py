@@ -84,19 +84,10 @@ def analyse(question: str, now: datetime) -> Analysis:
 @lru_cache(maxsize=64)  # recall and context analyse the same question
 def _analysed(text: str, now: datetime) -> Analysis:
     mentions = find_dates(text, now)
-    asked = _asked(text)
-    undated = _without(text, mentions)
-    names = _names(undated)
-    connective = _connective(undated)
-    signs = _Signs(
-        asked=asked,
-        whole=text.lower(),
-        names=names,
-        dated=any(not mention.repeats for mention in mentions),
-        connective=connective,
-        order=_order(undated.lower()),
-        addressed=_seen(_ADDRESSED, text.lower()),
-    )
+    asked, whole, undated = _asked(text), text.lower(), _without(text, mentions)
+    names, connective, order = _names(undated), _connective(undated), _order(undated.lower())
+    dated = any(not mention.repeats for mention in mentions)
+    signs = _Signs(asked, whole, names, dated, connective, order, addressed=_seen(_ADDRESSED, whole))
     kind, advice = _kind(signs), _seen(_ADVICE, signs.whole)
     says_now = _seen(_NOW, signs.whole) or _seen(_COMPARED_TO_PAST, signs.whole)
     asks_past = signs.order == "first" or _seen(_PAST_STATE, signs.whole)
@@ -116,7 +107,7 @@ def _analysed(text: str, now: datetime) -> Analysis:
     )
 
 
-class _Signs(Struct, frozen=True, kw_only=True):
+class _Signs(Struct, frozen=True):
     asked: str  # the sentence that asks, from its question word on, in lower case
     whole: str  # the whole text, in lower case
     names: tuple[str, ...]

@@ -181,14 +181,8 @@ class _Answer(Struct, frozen=True):
         label, description, quotes = self._words(entry, events)
         founders = tuple(one.id for one in events)
         id = concept_id(self.view.space, founders)
-        yield AddNode(
-            id=id,
-            label=label,
-            description=description,
-            reason=AS_READ,
-            grounded_in=founders,
-            body={"quotes": quotes, "written_by": self.extractor},
-        )
+        body: dict[str, Json] = {"quotes": quotes, "written_by": self.extractor}
+        yield AddNode(id=id, label=label, description=description, reason=AS_READ, grounded_in=founders, body=body)
         yield from (membership(one, id, EdgeKind.GROUNDS, AS_READ) for one in founders)
 
     def member(self, entry: Entry) -> Iterable[Operation]:
@@ -207,27 +201,18 @@ class _Answer(Struct, frozen=True):
             raise Refused("it words one concept twice")
         label, description, quotes = self._words(entry, self.view.of(concept.id))
         self._worded.add(concept.id)
+        body: dict[str, Json] = {"quotes": quotes, "written_by": self.extractor}
+        cited = tuple(dict.fromkeys(str(id) for id, _ in quotes))
         yield UpdateNode(
-            id=concept.id,
-            label=label,
-            description=description,
-            body={"quotes": quotes, "written_by": self.extractor},
-            reason=AS_READ,
-            grounded_in=tuple(dict.fromkeys(str(id) for id, _ in quotes)),
+            id=concept.id, label=label, description=description, body=body, reason=AS_READ, grounded_in=cited
         )
 
     def linked(self, entry: Entry) -> Iterable[Operation]:
-        source, target = (self._concept(entry[end]) for end in ("from", "to"))
-        if source.id == target.id:
+        source, target = (self._concept(entry[end]).id for end in ("from", "to"))
+        if source == target:
             raise Refused("it links a concept to itself")
-        yield AddEdge(
-            source=source.id,
-            target=target.id,
-            kind=EdgeKind(entry["kind"]),
-            weight=SURE,
-            reason=AS_READ,
-            grounded_in=self._cited(entry["events"], (source.id, target.id)),
-        )
+        kind, cited = EdgeKind(entry["kind"]), self._cited(entry["events"], (source, target))
+        yield AddEdge(source=source, target=target, kind=kind, weight=SURE, reason=AS_READ, grounded_in=cited)
 
     def _words(self, entry: Entry, events: Sequence[ShownEvent]) -> tuple[str, str, list[list[Json]]]:
         """Read label, description and quotes of a concept of some events: each must be borne out by these."""
