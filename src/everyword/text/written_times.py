@@ -13,7 +13,7 @@ _CLOCK = re.compile(
     r"|\s?(?P<whole>[ap])\.?\s?m\.?)$",
     re.IGNORECASE,
 )
-_LATEST_HOUR = {"a": 0, "p": 12}
+LATEST_HOUR = {"a": 0, "p": 12}
 _FIRST_SHORT_YEAR = 70  # "70" is 1970, "69" is 2069, as in POSIX
 
 Day = tuple[int, int, int]  # the three numbers of a date, as they are written
@@ -96,5 +96,5 @@ def _with_clock(day: datetime, clock: re.Match[str] | None) -> datetime:
     if half:
         if not 1 <= hour <= 12:
             raise ValueError(f"{clock[0].strip()!r} is not a time of day")
-        hour = hour % 12 + _LATEST_HOUR[half]
+        hour = hour % 12 + LATEST_HOUR[half]
     return day.replace(hour=hour, minute=int(clock["minute"] or 0), second=int(clock["second"] or 0))

@@ -25,7 +25,7 @@ from everyword.ingest.importers.records import (
 )
 from everyword.ingest.importers.sources import Format, Source
 from everyword.ingest.importers.streaming import Block, JsonStream, blocks, each_json_value, json_values, lines
-from everyword.text.written_times import day_of_numbers, order_of
+from everyword.text.written_times import LATEST_HOUR, day_of_numbers, order_of
 from everyword.types.events import Json
 
 # Slack's export, a zip or the folder unpacked from it: one folder per channel, one file per day, and lists of users.
@@ -242,7 +242,6 @@ _DELETED = frozenset(
         *("Questo messaggio è stato eliminato", "Hai eliminato questo messaggio"),
     )
 )
-_LATEST_HOUR = {"a": 0, "p": 12}
 
 
 def _recognise_whatsapp(source: Source, part: str) -> float:
@@ -313,7 +312,7 @@ def _date_order(source: Source, part: str) -> str:
 def _moment(header: re.Match[str], order: str) -> str | None:
     hour = int(header[5])
     if header[8]:
-        hour = hour % 12 + _LATEST_HOUR[header[8].lower()]
+        hour = hour % 12 + LATEST_HOUR[header[8].lower()]
     try:
         day = day_of_numbers((int(header[1]), int(header[3]), int(header[4])), order)
         return day.replace(hour=hour, minute=int(header[6]), second=int(header[7] or 0)).isoformat()

@@ -14,8 +14,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -56,20 +55,16 @@ class Redacted(Struct, frozen=True, kw_only=True):
     found: tuple[Found, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Rules:
     """A set of rules in order of rank, indexed by keyword."""
 
-    every: tuple[Rule, ...]
-    _by_keyword: dict[str, dict[str, list[tuple[int, Rule]]]] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        by_keyword: dict[str, dict[str, list[tuple[int, Rule]]]] = {"text": {}, "lowered": {}, "long words": {}}
+    def __init__(self, every: Iterable[Rule]) -> None:
+        self.every = tuple(every)
+        self._by_keyword: dict[str, dict[str, list[tuple[int, Rule]]]] = {"text": {}, "lowered": {}, "long words": {}}
         for rank, rule in enumerate(self.every):
             where = "long words" if rule.in_long_word else "lowered" if rule.ignore_case or rule.find else "text"
             for keyword in rule.keywords or ("",):
-                by_keyword[where].setdefault(keyword, []).append((rank, rule))
-        object.__setattr__(self, "_by_keyword", by_keyword)
+                self._by_keyword[where].setdefault(keyword, []).append((rank, rule))
 
     def matches(self, text: str) -> list[tuple[Span, int, str]]:
         """List all matches, each with the rank and name of its rule."""
@@ -104,7 +99,7 @@ class Rules:
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
-CREDENTIALS = Rules(tuple(rule for rule in RULES if not rule.personal))
+CREDENTIALS = Rules(rule for rule in RULES if not rule.personal)
 PERSONAL = Rules(RULES)
 NONE = Rules(())
 _BY_LEVEL = {"credentials": CREDENTIALS, "personal": PERSONAL, "none": NONE}

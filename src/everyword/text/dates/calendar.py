@@ -65,7 +65,7 @@ FIRST_DAY, LAST_DAY = 1, date.max.toordinal()
 # year. Texts do not tell whether their writer lives in the southern hemisphere.
 SEASON_STARTS = {"spring": 2, "summer": 5, "autumn": 8, "fall": 8, "winter": 11}
 MONDAY, THURSDAY, SUNDAY = 0, 3, 6
-_MONTHS_IN = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
+MONTHS_IN = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 
 
 class Interval(Struct, frozen=True, kw_only=True):
@@ -101,7 +101,7 @@ def months_window(first: int, count: int, granularity: Granularity, *, dated: bo
 
 def window(unit: str, day: int, step: int = 0) -> Interval:
     """Return the calendar unit of a day, or one some steps after it; weeks begin on Monday."""
-    if months := _MONTHS_IN.get(unit):
+    if months := MONTHS_IN.get(unit):
         return months_window(months * (month_of(day) // months + step), months, Granularity(unit))
     if unit in ("week", "weekend"):
         monday = day - weekday(day) + 7 * step

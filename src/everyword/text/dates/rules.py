@@ -14,6 +14,7 @@ from everyword.text.dates.calendar import (
     HOLIDAYS,
     HOUR,
     MINUTE,
+    MONTHS_IN,
     SEASON_STARTS,
     Granularity,
     Interval,
@@ -669,8 +670,8 @@ def _rolling(match: re.Match[str], context: DateContext) -> Interval | None:
 
 
 def shift(unit: str, day: int, count: int) -> int:
-    if unit in {"month", "year", "decade"}:
-        return add_months(day, count * {"month": 1, "year": 12, "decade": 120}[unit])
+    if months := MONTHS_IN.get(unit):
+        return add_months(day, count * months)
     return day + count * {"week": 7, "fortnight": 14, "weekend": 7}.get(unit, 1)
 
 
