@@ -586,25 +586,21 @@ def _read_row(text: str, cells: Cells) -> _Row:
 
 
 def _in_html_rows(match: re.Match[str]) -> Iterator[Span]:
-    head = _html_row(match)
-    if head.columns and head.is_head:
-        yield from _secrets_of_table(match.string, (0, head), _html_rows_below(match), beside=True)
+    rows = _html_rows(match)
+    head = next(rows)
+    if head[1].columns and head[1].is_head:
+        yield from _secrets_of_table(match.string, head, rows, beside=True)
 
 
-def _html_rows_below(match: re.Match[str]) -> Iterator[tuple[int, _Row]]:
-    row: re.Match[str] | None = match
-    while row and (between := _re(_HTML_BETWEEN).match(row.string, row.end())):
-        row = _re(_HTML_ROW).match(row.string, between.end())
-        if row:
-            yield 0, _html_row(row)
-
-
-def _html_row(row: re.Match[str]) -> _Row:
-    found = [cell.span("cell") for cell in _re(_HTML_CELL).finditer(row.string, *row.span("cells"))]
-    inner = [_re(_HTML_TEXT).match(row.string, *span) for span in found]
-    return _read_row(
-        row.string, [match.span("text") if match else span for match, span in zip(inner, found, strict=True)]
-    )
+def _html_rows(row: re.Match[str] | None) -> Iterator[tuple[int, _Row]]:
+    """Read a row and those below it."""
+    while row:
+        cells = [cell.span("cell") for cell in _re(_HTML_CELL).finditer(row.string, *row.span("cells"))]
+        words = [_re(_HTML_TEXT).match(row.string, *span) for span in cells]
+        shown = [one.span("text") if one else span for one, span in zip(words, cells, strict=True)]
+        yield 0, _read_row(row.string, shown)
+        between = _re(_HTML_BETWEEN).match(row.string, row.end())
+        row = _re(_HTML_ROW).match(row.string, between.end()) if between else None
 
 
 def _secrets_of_table(
