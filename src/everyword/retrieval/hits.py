@@ -12,7 +12,7 @@ from everyword.retrieval.candidates import STATEMENTS_ARM, TIMES_ARM, VECTORS_AR
 from everyword.retrieval.config import SearchConfig
 from everyword.retrieval.reranking import BOOSTS, SOURCE, Matched
 from everyword.text.dates import find_dates
-from everyword.text.spans import WINDOW_CHARS, asks, sentences
+from everyword.text.spans import WINDOW_CHARS, asks, sentences, trimmed
 from everyword.text.terms import count_unspaced, finder, term_counts, whole_until
 from everyword.types.events import Event, Score, Span
 from everyword.types.trust import is_vouched
@@ -128,10 +128,10 @@ def choose_quote(text: str, window: Span | None, terms: Mapping[int, float]) -> 
     within = window or Span(0, min(len(text), _MOST_SEARCHED))
     short = _target_length(text[within.start : within.end])
     if within.end - within.start <= short:
-        return _trimmed(text, within)
+        return trimmed(text, *within)
     parts = _parts(text, within) if len(text) <= _KEPT else _sentences(text, within)
     if len(parts) < 2:
-        return _trimmed(text, within)
+        return trimmed(text, *within)
     spans = [span for span, _ in parts]
     held = [contained & terms.keys() for _, contained in parts]
     best, most = within, 0.0
@@ -168,7 +168,7 @@ def _cut(text: str, sentence: Span) -> list[Span]:
         if end < sentence.end:
             space = max(text.rfind(char, start + 1, end) for char in " \t")
             end = space if space > start else whole_until(text, end)
-        pieces.append(_trimmed(text, Span(start, end)))
+        pieces.append(trimmed(text, start, end))
         start = end
     return [piece for piece in pieces if piece.end > piece.start]
 
@@ -201,12 +201,6 @@ def _runs(spans: Sequence[Span], short: int) -> list[tuple[int, int]]:
             last += 1
         runs.append((first, last))
     return runs
-
-
-def _trimmed(text: str, span: Span) -> Span:
-    piece = text[span.start : span.end]
-    start = span.start + len(piece) - len(piece.lstrip())
-    return Span(start, start + len(piece.strip()))
 
 
 # Explanations

@@ -61,15 +61,19 @@ class TextWindow(NamedTuple):
 def sentences(text: str, within: Span | None = None) -> list[Span]:
     """Cut a text, or a part of it, into sentences without their surrounding white space."""
     start, end = within or Span(0, len(text))
-    spans: list[Span] = []
-    begin = start
+    cuts = [start]
     for match in _SENTENCE_END.finditer(text, start, end):
-        if match[0] == "." and text[match.end()] != "\n" and _ends_abbreviation(text, begin, match.start()):
-            continue
-        _append_trimmed(spans, text, begin, match.end())
-        begin = match.end()
-    _append_trimmed(spans, text, begin, end)
-    return spans
+        if match[0] != "." or text[match.end()] == "\n" or not _ends_abbreviation(text, cuts[-1], match.start()):
+            cuts.append(match.end())
+    spans = (trimmed(text, *cut) for cut in pairwise([*cuts, end]))
+    return [one for one in spans if one.start < one.end]
+
+
+def trimmed(text: str, start: int, end: int) -> Span:
+    """Leave out the white space at both ends of a part of a text."""
+    piece = text[start:end]
+    start += len(piece) - len(piece.lstrip())
+    return Span(start, start + len(piece.strip()))
 
 
 def whole_sentences(text: str, place: Span) -> Span:
@@ -198,14 +202,6 @@ def _word_before(text: str, begin: int, gap: int) -> str:
     if gap < 0:
         return ""
     return text[max(begin, gap - _LONGEST_ABBREVIATION) : gap].rpartition(" ")[2].lower()
-
-
-def _append_trimmed(spans: list[Span], text: str, start: int, end: int) -> None:
-    piece = text[start:end]
-    stripped = piece.strip()
-    if stripped:
-        begin = start + piece.index(stripped[0])
-        spans.append(Span(begin, begin + len(stripped)))
 
 
 def _space_before(text: str, position: int, reach: int) -> int:

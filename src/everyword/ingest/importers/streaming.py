@@ -49,15 +49,9 @@ class Line(Struct, frozen=True, kw_only=True):
 
 def decoded(content: bytes) -> str:
     """Decode text as UTF-8, else as cp1252."""
-    try:
-        return content.decode("utf-8").removeprefix("\ufeff")
-    except UnicodeDecodeError:
-        pass
-    try:
-        if b"\x00" not in content:
-            return content.decode("cp1252")
-    except UnicodeDecodeError:  # five bytes are undefined there
-        pass
+    for encoding in ("utf-8",) if b"\x00" in content else ("utf-8", "cp1252"):
+        with suppress(UnicodeDecodeError):  # in cp1252, five bytes are undefined
+            return content.decode(encoding).removeprefix("\ufeff")
     return content.decode("utf-8", "replace")
 
 
