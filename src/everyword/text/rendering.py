@@ -170,8 +170,9 @@ def encoder_line(event: Event, span: Span) -> str:
 def json_text(document: object, *, indent: int | None = None) -> str:
     """Write JSON without hidden characters in strings and names of members."""
     separators = (",", ":") if indent is None else None
+    shown = visible_json(document)
     return json.dumps(
-        visible_json(document), ensure_ascii=False, separators=separators, indent=indent, default=_as_text
+        shown, ensure_ascii=False, separators=separators, indent=indent, default=lambda value: visible(str(value))
     )
 
 
@@ -215,7 +216,3 @@ def _nonce(body: str, key: bytes | None, count: Callable[[str], int] | None = No
         if nonce not in body and (count is None or count(nonce) <= most or draws > _NONCE_DRAWS):
             return nonce
         message += nonce.encode()
-
-
-def _as_text(value: object) -> str:
-    return visible(str(value))

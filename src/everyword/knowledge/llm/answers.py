@@ -22,7 +22,8 @@ from everyword.knowledge.llm.grounding import Refused, foreign_name, foreign_num
 from everyword.knowledge.reading import speaker_name
 from everyword.models.llm.json_schema import list_schema, object_schema
 from everyword.models.protocol import Schema
-from everyword.text.dates import Bound, DateMention, Granularity, find_dates
+from everyword.text.dates import Bound, DateMention, find_dates
+from everyword.text.dates.calendar import DAYS_IN
 from everyword.text.rendering import LONGEST_NAME, json_text, one_line, visible
 from everyword.text.spans import whole_sentences
 from everyword.text.terms import question_terms, shortened
@@ -424,18 +425,6 @@ def _time_said(scene: Scene, quote: Span, when: str) -> DateMention | None:
     return next(iter((*named, *own)), None)
 
 
-_SPAN_OF = {
-    Granularity.DAY: 1,
-    Granularity.WEEKEND: 2,
-    Granularity.WEEK: 7,
-    Granularity.MONTH: 31,
-    Granularity.SEASON: 92,
-    Granularity.QUARTER: 92,
-    Granularity.YEAR: 366,
-    Granularity.DECADE: 3653,
-}
-
-
 def _when_told(course: Course, began: DateMention | None, ended: DateMention | None, at: datetime) -> When:
     """Tell when a claim is true whose times somebody else pointed at."""
     if course is Course.HAPPENED:
@@ -452,7 +441,7 @@ def _when_told(course: Course, began: DateMention | None, ended: DateMention | N
 def _by(date: DateMention, at: datetime) -> datetime:
     """Say when it had begun, or ended, for certain: at the end of the unit that was named, but before it was said."""
     try:
-        end = date.start + timedelta(days=_SPAN_OF.get(date.granularity, 1))
+        end = date.start + timedelta(days=DAYS_IN[date.granularity])
     except OverflowError:
         end = at
     return max(date.start, min(end if date.bound is Bound.SINCE else date.end, at))

@@ -29,6 +29,10 @@ class Granularity(StrEnum):
     DECADE = "decade"
 
 
+# The longest time that each lasts; of a season and a quarter, what lies in their last month whenever they begin.
+DAYS_IN = dict(zip(Granularity, (1, 1, 2, 7, 31, 90, 90, 366, 3653), strict=True))
+
+
 class Bound(StrEnum):
     """The open side of a window: "since 2019", "until March"."""
 

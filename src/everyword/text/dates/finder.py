@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from everyword.lazy_patterns import lazy_pattern
 from everyword.text.dates.calendar import (
     DAY,
+    DAYS_IN,
     Bound,
     DateMention,
     Granularity,
@@ -338,14 +339,6 @@ def _bounded(context: DateContext, start: int, found: Interval) -> tuple[int, In
 _YEAR = lazy_pattern(r"(?<!\d)\d{4}(?!\d)")  # a date with its year needs no note
 _MOST = 3  # notes in one line; more would drown it
 _TICK = timedelta(microseconds=1)  # the end of a window is exclusive
-_UNIT_DAYS = {
-    Granularity.MOMENT: 1,
-    Granularity.DAY: 1,
-    Granularity.WEEKEND: 2,
-    Granularity.WEEK: 7,
-    Granularity.MONTH: 31,
-    Granularity.YEAR: 366,
-}
 
 
 @lru_cache(maxsize=4096)  # many questions and budgets show the same lines
@@ -367,7 +360,7 @@ def write_date(mention: DateMention, at: datetime) -> str | None:
         start, last = first_and_last_day(mention, at)
     except OverflowError:  # the first and last days of the calendar
         return None
-    longer = (last - start).days >= _UNIT_DAYS.get(mention.granularity, 0)
+    longer = (last - start).days >= DAYS_IN[mention.granularity]
     match mention.granularity:
         case Granularity.MOMENT | Granularity.DAY:
             return _days(start, last) if longer else day_in_words(start)
@@ -392,7 +385,7 @@ def first_and_last_day(mention: DateMention, at: datetime) -> tuple[datetime, da
     For a window with an open side that is one unit: March itself for "until March" and "since March".
     """
     start, last = mention.start.astimezone(at.tzinfo), mention.end.astimezone(at.tzinfo) - _TICK
-    rest = timedelta(days=_UNIT_DAYS.get(mention.granularity, 1) - 1)
+    rest = timedelta(days=DAYS_IN[mention.granularity] - 1)
     if mention.bound is Bound.UNTIL:
         exact = mention.granularity in (Granularity.WEEK, Granularity.WEEKEND)
         return max(start, last - rest) if exact else last, last
