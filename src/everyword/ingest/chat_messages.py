@@ -32,6 +32,7 @@ _MARKED = {
     **dict.fromkeys(("document", "file", "input_file"), "file"),
     **dict.fromkeys(("input_audio", "audio"), "audio"),
 }
+_OF_TOOLS = ("tool_use", "tool_result", "tool_call", "function_call", "function_call_output")
 _UNSAID = ("thinking", "redacted_thinking", "reasoning")
 _KNOWN = (*_TEXTS, *_MARKED, *_UNSAID, "tool_use", "tool_result", "function_call", "function_call_output")
 
@@ -155,7 +156,7 @@ def _read(message: Message, tools: dict[str, str]) -> Iterator[Said]:
         return
     said = Said(role, name)
     for part in _parts(message):
-        if not _is_of_a_tool(part.get("type")):
+        if not str(part.get("type")).endswith(_OF_TOOLS):
             said.take(part)
             continue
         if said.text:
@@ -215,11 +216,6 @@ def _checked_call(call: object) -> Message:
             return {"type": "function_call", "id": outer.get("id"), **cast("Message", inside)}
         call = inside
     raise InvalidInput(f"the call of a tool is a mapping, not {type(call).__name__}.")
-
-
-def _is_of_a_tool(kind: object) -> bool:
-    known = ("tool_use", "tool_result", "tool_call", "function_call", "function_call_output")
-    return isinstance(kind, str) and kind.endswith(known)
 
 
 def _tool(part: Message, tools: dict[str, str]) -> Said:

@@ -391,7 +391,7 @@ def _kind_of_set(signs: _Signs) -> Kind:
         return Kind.TEMPORAL
     if _seen(_COMPARES, asked) or (pair and any(_seen(sign, asked) for sign in (_BOTH, _CHOICE, _WHO_IS_MORE))):
         return Kind.COMPARING
-    if _seen(_COUNTS, asked) or _seen(r"^in total\b", signs.whole):
+    if _seen(_COUNTS, asked):
         return Kind.COUNTING
     if signs.dated or signs.order or signs.connective in {"before", "after", "between"} or _seen(_ORDERED, signs.whole):
         return Kind.TEMPORAL

@@ -233,14 +233,12 @@ _SPEAKER = re.compile(
 )
 _PLACEHOLDER = re.compile(rf"[{_MARKS}]?(?:<[^<>\n]{{1,60}}>|[\w .-]{{1,80}}\.\w{{2,5}} \([^()\n]{{1,40}}\)|null)\s*")
 # What WhatsApp writes in the place of a deleted message, in five languages; on an iPhone a mark precedes it.
-_DELETED = frozenset(
-    (
-        *("This message was deleted", "You deleted this message"),
-        *("Diese Nachricht wurde gelöscht", "Du hast diese Nachricht gelöscht"),
-        *("Se eliminó este mensaje", "Eliminaste este mensaje"),
-        *("Ce message a été supprimé", "Vous avez supprimé ce message"),
-        *("Questo messaggio è stato eliminato", "Hai eliminato questo messaggio"),
-    )
+_DELETED = (
+    *("This message was deleted", "You deleted this message"),
+    *("Diese Nachricht wurde gelöscht", "Du hast diese Nachricht gelöscht"),
+    *("Se eliminó este mensaje", "Eliminaste este mensaje"),
+    *("Ce message a été supprimé", "Vous avez supprimé ce message"),
+    *("Questo messaggio è stato eliminato", "Hai eliminato questo messaggio"),
 )
 
 
