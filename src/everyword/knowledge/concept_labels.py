@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import lru_cache
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from everyword.knowledge.reading import said_in
 from everyword.storage.protocol import Reader
@@ -56,9 +56,9 @@ _POSSESSIVE = re.compile(r"['’]s$")
 class Label(Struct, frozen=True, kw_only=True):
     """The words of a concept."""
 
-    label: str  # empty where no phrase is sure: such a concept is not shown until it has one
-    description: str  # the most central quote
-    keys: tuple[str, ...]  # further phrases, best first
+    label: str = ""  # empty where no phrase is sure: such a concept is not shown until it has one
+    description: str = ""  # the most central quote
+    keys: tuple[str, ...] = ()  # further phrases, best first
 
 
 def terms_of(texts: Sequence[str]) -> tuple[str, ...]:
@@ -184,17 +184,5 @@ def reworded(reader: Reader, wing: str, concept: Concept, as_of: datetime | None
     seqs = [one.seq for one in members if one.seq in events and events[one.seq].wing == wing]
     read = reader.model_readings(seqs) if seqs else {}
     own = [said_in(events[seq], read[seq][1] if seq in read else None) for seq in seqs]
-    found = (
-        label_of([one.quotes for one in own], [one.things for one in own], own[0].quotes[0])
-        if own
-        else Label(label="", description="", keys=())
-    )
-    return replace(
-        concept,
-        label=found.label,
-        description=found.description,
-        keys=found.keys,
-        entities=(),
-        strength=strength_of(len(own)),
-        wings=(wing,),
-    )
+    found = label_of([one.quotes for one in own], [one.things for one in own], own[0].quotes[0]) if own else Label()
+    return replace(concept, **asdict(found), entities=(), strength=strength_of(len(own)), wings=(wing,))

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 from numpy.typing import NDArray
 
 from everyword.engine.engine import Engine
@@ -43,7 +43,7 @@ from everyword.knowledge.concept_graph import (
     summed,
     the_same,
 )
-from everyword.knowledge.concept_labels import label_of, reworded
+from everyword.knowledge.concept_labels import Label, label_of, reworded
 from everyword.knowledge.llm.summaries import owe_plan
 from everyword.knowledge.reading import Said, said_in, states_something
 from everyword.storage.protocol import Reader, Writer
@@ -521,7 +521,7 @@ class Executor:
     def _words(self, seqs: Sequence[int], node: Node | None = None) -> dict[str, Json]:
         said = self.log.said(seqs)
         if not said:
-            return {"label": "", "description": "", "keys": [], "names": [], "written_by": _RULES}
+            return {**asdict(Label()), "keys": [], "names": [], "written_by": _RULES}
         id = None if node is None else node.id
         vectors = self.log.vectors(seqs)
         found = label_of(
@@ -533,13 +533,8 @@ class Executor:
             is_taken=lambda label: self._writer.concept_of_label(label) not in (None, id),
         )
         names = Counter(name for one in said.values() for name in one.names)
-        return {
-            "label": found.label,
-            "description": found.description,
-            "keys": list(found.keys),
-            "names": sorted(names, key=lambda name: (-names[name], name))[:_MOST_NAMES],
-            "written_by": _RULES,
-        }
+        most_frequent = sorted(names, key=lambda name: (-names[name], name))[:_MOST_NAMES]
+        return {**asdict(found), "keys": list(found.keys), "names": most_frequent, "written_by": _RULES}
 
     def _background(self, id: str | None, seqs: Collection[int]) -> tuple[Mapping[str, int], int]:
         """Count the terms of the other events in the graph: founders are loose until their concept is there."""
