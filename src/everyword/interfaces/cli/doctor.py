@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from everyword.memory import Memory
     from everyword.models.weights import ModelFiles
     from everyword.storage.protocol import Store
-    from everyword.storage.rows import JobRow
+    from everyword.storage.rows import Job
 
 State = Literal["ok", "warning", "problem"]
 
@@ -387,7 +387,7 @@ def _behind(memory: Memory, *, llm: bool) -> Iterator[Check]:
         yield Check("llm", detail, fix="Memory.open(..., llm_read_past=100) and settle() read the newest 100.")
 
 
-def _describe_jobs(jobs: Sequence[JobRow], what: str) -> str:
+def _describe_jobs(jobs: Sequence[Job], what: str) -> str:
     noun, _, rest = what.partition(" ")
     detail = f"{count_of(len(jobs), noun)} {rest}"
     failed = [job for job in jobs if job.error]
