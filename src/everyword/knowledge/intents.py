@@ -40,8 +40,8 @@ RATE = 0.3
 SIGNALS = {IntentAnswer.ACCEPT: 1.5, IntentAnswer.MODIFY: 1.1, IntentAnswer.DEFER: 0.8, IntentAnswer.REJECT: 0.3}
 LEAST_WEIGHT, MOST_WEIGHT = 0.1, 2.0
 FEW_ANSWERS = 3  # to intents of a category, below which its threshold stays: one reject says nothing about others
-THRESHOLD = 0.62  # of the chance that a plan or task is real, when it is said
-STALE = 0.5  # chance below which one without a date has expired: it was likely done or dropped without a word
+THRESHOLD = 0.68  # of the chance that a plan or task is real, when it is said
+STALE = 0.52  # chance below which one without a date has expired: it was likely done or dropped without a word
 MOST_THRESHOLD = 0.8  # what is certain enough is shown whatever was rejected before
 _SAID_AGAIN = 0.15  # what each further mention adds to the confidence
 
