@@ -1,7 +1,7 @@
 """A file and a server side by side: the same events in as many spaces, one client and many, each a process.
 
-`python -m benchmarks.postgres writes --against PATH` compares this checkout with another one (PATH is its `src`) on one
-server, in turns: adds a second and the median recall of 16 clients.
+`python -m benchmarks.postgres writes --against PATH` compares this checkout with another one on one server, in turns:
+adds a second and the median recall of 16 clients.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ EMBEDDER = "hashing"
 BATCH = 50
 MANY_SPACES = 10_000
 _BARE = {"extract": False, "fold": False}  # derived layers are not part of the write then
+_OURS = Path(__file__).parent.parent
 WRITE_ROUNDS = 3  # in which checkouts take turns
 OPENINGS = 7  # new processes that ask one question
 
@@ -99,16 +100,17 @@ def _size(location: str) -> float:
 
 
 def _load(
-    location: str, spaces: int, clients: int, seconds: float, *, source: str | None = None, derives: bool = True
+    location: str, spaces: int, clients: int, seconds: float, *, checkout: Path = _OURS, derives: bool = True
 ) -> dict[str, Any]:
     """Let clients ask, then write, for some seconds each; every client is a process."""
     measured: dict[str, Any] = {}
     command = [sys.executable, "-m", "benchmarks.postgres"]
-    env = {**os.environ, "PYTHONPATH": f"{source}{os.pathsep}{Path(__file__).parent.parent}"} if source else None
+    env = _environment(checkout)
     for what in ("recall", "add"):
         processes = [
             subprocess.Popen(
                 [*command, what, location, *map(str, (spaces, number, seconds, derives))],
+                cwd=checkout,
                 env=env,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -132,22 +134,27 @@ def _load(
     return measured
 
 
+def _environment(checkout: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": f"{checkout / 'src'}{os.pathsep}{checkout}"}
+
+
 def writes(*, against: str | None = None, events: int = 5_000, spaces: int = 32, seconds: float = 10) -> dict[str, Any]:
-    """Let 16 clients add and recall with each checkout in turns, with and without derived layers in the write."""
+    """Let 16 clients add and recall with each checkout in turns, each with its own code and benchmark."""
     from postgres_server import running
 
-    ours = str(Path(__file__).parent.parent / "src")
-    runs = {"now, nothing derived": ("now", ours, False)}
+    runs = {"now": (_OURS, True), "nothing derived": (_OURS, False)}
     if against:
-        runs = {"before": ("before", against, True), "before, nothing derived": ("bare", against, False)} | runs
+        runs = {"before": (Path(against), True)} | runs
     measured: dict[str, list[dict[str, Any]]] = {name: [] for name in runs}
     with running(durable=True) as server:
-        for schema, _, derives in runs.values():
-            fill(f"{server.location}?schema={schema}", events, spaces, **({} if derives else _BARE))
+        places = {name: f"{server.location}?schema={name.replace(' ', '_')}" for name in runs}
+        for name, (checkout, derives) in runs.items():
+            settings = {} if derives else _BARE
+            filling = f"from benchmarks.postgres import fill; fill({places[name]!r}, {events}, {spaces}, **{settings})"
+            subprocess.run([sys.executable, "-c", filling], cwd=checkout, env=_environment(checkout), check=True)
         for _ in range(WRITE_ROUNDS):
-            for name, (schema, source, derives) in runs.items():
-                location = f"{server.location}?schema={schema}"
-                measured[name].append(_load(location, spaces, 16, seconds, source=source, derives=derives))
+            for name, (checkout, derives) in runs.items():
+                measured[name].append(_load(places[name], spaces, 16, seconds, checkout=checkout, derives=derives))
     results = {
         name: {
             what: {value: float(np.median([one[what][value] for one in several])) for value in ("per_s", "p50", "p99")}
@@ -253,7 +260,7 @@ def main() -> None:
         return
     if sys.argv[1:2] == ["writes"]:
         parser = argparse.ArgumentParser(description="Compare two checkouts on one server.")
-        parser.add_argument("--against", metavar="SRC", help="the src folder of another checkout")
+        parser.add_argument("--against", metavar="CHECKOUT", help="the root of another checkout")
         parser.add_argument("--seconds", type=float, default=10)
         asked = parser.parse_args(sys.argv[2:])
         writes(against=asked.against, seconds=asked.seconds)
