@@ -24,7 +24,7 @@ from evals.updates import Story, read_stories
 from numpy.typing import NDArray
 
 from everyword import Memory
-from everyword.api.answers import _choosing, _read, _stated  # pyright: ignore[reportPrivateUsage]
+from everyword.api.answers import _choosing, _read, _stated, _turns_before  # pyright: ignore[reportPrivateUsage]
 from everyword.retrieval import answer as product
 from everyword.retrieval.query_analysis import analyse
 from everyword.types.events import Event
@@ -83,11 +83,12 @@ def look(memory: Memory, question: str, now: datetime, is_right: Callable[[Event
     asked, model = analyse(question, now), memory.scope.engine.reader
     assert model is not None
     hits = memory.recall(question, k=60, now=now)
-    read = _read(memory.scope, model, question, hits) if hits else []
+    before = _turns_before(memory.scope, hits[: product.READ_HITS])
+    read = _read(model, question, hits, before)
     if not asked.past:
         stated = _stated(memory.scope, hits[: product.READ_HITS])
         read = product.without_what_is_over(read, stated, model.answer_least, now)
-    signs = product.answer_signs(read, _choosing(memory.scope, model, question, read))
+    signs = product.answer_signs(read, _choosing(model, question, before))
     return {"right": [is_right(one.hit.event) for one in read], "signs": signs}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from datetime import datetime
@@ -150,17 +150,17 @@ def _holding_answers(
     scope: Scope, model: TextReader, question: str, asked: Analysis, hits: Sequence[Hit], which: Filter, now: datetime
 ) -> tuple[list[ReadAnswer], float]:
     """Read the answers that hold, the best first, and the chance that it is right."""
-    read, stated = _read(scope, model, question, hits), _stated(scope, hits[:READ_HITS])
+    before = _turns_before(scope, hits[:READ_HITS])
+    read, stated = _read(model, question, hits, before), _stated(scope, hits[:READ_HITS])
     if ASKS_WHETHER.search(question):
         read = without_plans(read, stated)
     if not asked.past and which.as_of is None:  # statements are stored in their present state
         read = without_what_is_over(read, stated, model.answer_least, which.until or now)
-    return rank_answers(read, _choosing(scope, model, question, read), several=asks_for_several(question, asked))
+    return rank_answers(read, _choosing(model, question, before), several=asks_for_several(question, asked))
 
 
-def _read(scope: Scope, model: TextReader, question: str, hits: Sequence[Hit]) -> list[ReadAnswer]:
+def _read(model: TextReader, question: str, hits: Sequence[Hit], before: Mapping[int, Turn | None]) -> list[ReadAnswer]:
     """Let the reader look for the answer in the first hits, each with the turn before it."""
-    before = _turns_before(scope, hits[:READ_HITS])
 
     def answer(hit: Hit) -> FoundAnswer | None:
         turn = turn_of(hit.event)
@@ -171,9 +171,8 @@ def _read(scope: Scope, model: TextReader, question: str, hits: Sequence[Hit]) -
     return read_answers(hits, answer, model.answer_rank)
 
 
-def _choosing(scope: Scope, model: TextReader, question: str, read: Sequence[ReadAnswer]) -> Choose:
+def _choosing(model: TextReader, question: str, before: Mapping[int, Turn | None]) -> Choose:
     """Let the reader tell which of two answers is the one."""
-    before = _turns_before(scope, [one.hit for one in read])
 
     def side(one: ReadAnswer) -> Side:
         turn = turn_of(one.hit.event)
@@ -188,7 +187,7 @@ def _choosing(scope: Scope, model: TextReader, question: str, read: Sequence[Rea
     return choose
 
 
-def _turns_before(scope: Scope, hits: Sequence[Hit]) -> dict[int, Turn | None]:
+def _turns_before(scope: Scope, hits: Sequence[Hit]) -> Mapping[int, Turn | None]:
     with scope.reader() as reader:
         before = {hit.seq: event_before(reader, hit.seq, hit.event) for hit in hits}
     return {seq: None if event is None else turn_of(event) for seq, event in before.items()}

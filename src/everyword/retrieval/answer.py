@@ -195,7 +195,7 @@ Choose = Callable[[ReadAnswer, ReadAnswer], tuple[float, float]]
 # (`python -m training.reading.answers`).
 _WEIGHTS = AnswerSigns(score=0.6, wins=0.97, losses=-0.88)
 _BASE = 0.48
-LEAST_CHANCE = 0.54  # of being right, below which an answer is not given: .88 of unanswerable questions are refused
+LEAST_CHANCE = 0.54  # of being right, below which an answer is not given: .85 of unanswerable questions are refused
 _LEAST_ODDS = math.log(LEAST_CHANCE / (1 - LEAST_CHANCE))  # of an answer beside the first, in a list
 _HALF_AN_ANSWER = -1.5  # log odds at which a line counts as half an answer, where two lines are compared
 _RIVALS = 4  # surest answers that are compared with each other
