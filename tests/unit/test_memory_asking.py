@@ -190,7 +190,9 @@ def few_read() -> Iterator[Memory]:
         ("How old is Mara's brother?", ()),
         ("What is the capital of France?", ()),
         pytest.param(
-            "Which car does Mara drive?", (), marks=pytest.mark.xfail(reason="the reader takes a kettle for a car")
+            "Which car does Mara drive?",
+            (),
+            marks=pytest.mark.xfail(strict=True, reason="the reader takes a kettle for a car"),
         ),
         ("When is Olaf's birthday?", ()),
         ("How much did the kettle cost?", ()),
